@@ -1,7 +1,7 @@
 """Boards without a launcher: QEMU with a firmware, a screen and a serial port.
 
-A Board reads its screen: letters from the VGA's text memory, or pixels
-that it compares with the letters of kernel/console/font.c. Used by test_baremetal.py.
+A Board reads its screen: characters from the VGA's text memory, or pixels that it compares with
+those of kernel/console/font.c. Used by test_baremetal.py.
 """
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ CELL_WIDTH, CELL_HEIGHT, LEAST_COLUMNS = 6, 10, 80     # of kernel/console/scree
 
 
 def font() -> dict[tuple[int, ...], str]:
-    """Letters by their lines of pixels, from the kernel's own table."""
+    """Characters by their rows of pixels, from the kernel's own table."""
     rows = re.findall(r"G\(([01, ]+)\)", (ROOT / "kernel/console/font.c").read_text(encoding="utf-8"))
     return {tuple(int(line, 2) for line in row.split(",")): chr(32 + index)
             for index, row in enumerate(rows)}
 
 
 def letters_of_pixels(picture: bytes) -> list[str]:
-    """The lines of a screen of pixels, from a PPM file; other shapes become U+FFFD."""
+    """The lines of text on a graphics screen, from a PPM file; unknown shapes become U+FFFD."""
     _, size, _, pixels = picture.split(b"\n", 3)
     width, height = map(int, size.split())
     scale = max(width // (LEAST_COLUMNS * CELL_WIDTH), 1)
@@ -48,7 +48,7 @@ def letters_of_pixels(picture: bytes) -> list[str]:
 
 
 class Board:
-    """A machine that is on. `serial` is its run, whose standard output is the serial port."""
+    """A running machine. `serial` is its run, whose standard output is the serial port."""
 
     def __init__(self, margay: Margay, folder: Path, *words: object, uefi: bool = False,
                  machine: str = "q35", cpu: str = "max", memory: int = 0,
@@ -84,7 +84,7 @@ class Board:
         return [letters[at:at + 80].rstrip() for at in range(0, len(letters), 80)]
 
     def pixels(self) -> list[str]:
-        """The lines of a screen of pixels."""
+        """The lines of text on a graphics screen."""
         path = self.folder / f"{self.name}.ppm"
         self.monitor("screendump", filename=str(path))
         return letters_of_pixels(path.read_bytes())
@@ -93,18 +93,18 @@ class Board:
         return self.pixels() if uefi else self.text()
 
     def press(self, *keys: str) -> None:
-        """Presses keys, one after the other: QEMU has a queue for them."""
+        """Presses keys one after the other; QEMU queues them."""
         for key in keys:
             self.monitor("send-key", keys=[{"type": "qcode", "data": key}])
 
     def off(self) -> None:
-        """Pulls the plug."""
+        """Cuts the power."""
         self.serial.kill()
 
 
 def lan(folder: Path, nodes: int, device: str, more: str = "") -> list[list[str]]:
-    """QEMU's words for boards whose cards are on one wire: a hub in the first board's
-    process. `more`: one more netdev on it, by its id. Start the first board first."""
+    """QEMU's arguments for machines with cards on one wire: a hub in the first machine's
+    process. `more`: the id of one more netdev on it. Start the first machine first."""
     cards = [["-device", f"{device},netdev=card,mac=52:54:00:aa:00:{node:02x}"]
              for node in range(nodes)]
     ports = ["hubport,id=card,hubid=0"]
@@ -120,14 +120,14 @@ def lan(folder: Path, nodes: int, device: str, more: str = "") -> list[list[str]
 
 
 def wired(folder: Path, nodes: int) -> None:
-    """Waits until the first board's hub can be reached."""
+    """Waits until the first machine's hub accepts connections."""
     until(lambda: all((folder / f"wire{node}").exists() for node in range(1, nodes)),
           "the first board's QEMU has made no hub")
 
 
 def next_reading(pid: int, serial: Path) -> tuple[int, float, float]:
-    """What a node prints as the time after it was stopped, and between which two moments of
-    this host's clock it has read that, however late we are."""
+    """The time that a node prints after it was stopped, and the two times of this host's clock
+    between which the node read it, however late this process is."""
     stop(pid)
     seen = serial.stat().st_size
     least = time.monotonic()
@@ -137,8 +137,8 @@ def next_reading(pid: int, serial: Path) -> tuple[int, float, float]:
 
 
 def clock_goes_right(live: Live, serial: Path) -> None:
-    """The clock that a node prints on its serial port, a file, goes as this host's does, between
-    bounds that hold on a slow host as well."""
+    """The clock that a node prints on its serial port (a file) runs at the rate of this host's,
+    within bounds that also hold on a slow host."""
     pid = live.process.pid
     until(lambda: b" ns" in (serial.read_bytes() if serial.exists() else b"")
           or live.process.poll() is not None)

@@ -1,13 +1,12 @@
 """Fixtures, markers and the summary of Margay's regression suite.
 
-`margay(...)` runs the launcher and checks that nothing stays behind; `app(name)`
-gives an application's image. Areas are markers: a test module names its own with
-`pytestmark`.
+`margay(...)` runs the launcher and checks that it leaves nothing behind; `app(name)` returns an
+application's image. Areas are markers: a test module names its own with `pytestmark`.
 
-Links: a test marked `every_link` runs over shared memory and over each kind of
-network card, with the same command (the fixture adds `--link`). With --long all
-others of the areas APPLICATIONS run over LONG_LINK as well, but those marked
-`shared_memory("why")`, and `own_link`, which name it themselves.
+Links: a test marked `every_link` runs over shared memory and over each kind of network card, with
+the same command (the fixture adds `--link`). With --long all other tests of the areas APPLICATIONS
+also run over LONG_LINK, except those marked `shared_memory("why")` or `own_link`, which name their
+link themselves.
 """
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ from _pytest.terminal import TerminalReporter
 from harness import BUILD, Margay, cores
 from ports import Port
 
-# Ignored by nohup and in the background of a script; the launcher's tests send them.
+# Signals that nohup and background jobs of a script ignore; the launcher's tests send them.
 USUAL: dict[signal.Signals, signal.Handlers | Callable[[int, FrameType | None], Any]] = {
     signal.SIGHUP: signal.SIG_DFL, signal.SIGQUIT: signal.SIG_DFL,
     signal.SIGINT: signal.default_int_handler}
@@ -48,7 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """The links that a test of nodes runs over, if it names none itself."""
+    """The links of a test of nodes that names none itself."""
     marks = {mark.name for mark in metafunc.definition.iter_markers()}
     own = any(mark.args[0] == "link" for mark in metafunc.definition.iter_markers("parametrize"))
     if "link" not in metafunc.fixturenames or own or "own_link" in marks:
@@ -64,8 +63,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without --long: nothing that is marked long, not one node alone over a network card,
-    and over the slower cards no more than three. e1000 and e1000e have one driver: a test of every
+    """Without --long, leaves out tests marked long, single nodes over a network card, and more
+    than three nodes over the slower cards. e1000 and e1000e have one driver: a test of every
     link runs over one of the two, in turns, some 30 over each."""
     if config.getoption("--long"):
         return
@@ -78,7 +77,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return link not in ("shm", LONG_LINK) and nodes > 3
 
     out = {item for item in items if left_out(item)}
-    both: dict[tuple, list[pytest.Item]] = defaultdict(list)     # one test over the two cards
+    both: dict[tuple, list[pytest.Item]] = defaultdict(list)     # a test over both cards
     for item in items:
         if isinstance(item, pytest.Function) and item not in out and item.get_closest_marker("every_link") \
                 and item.callspec.params["link"] in ONE_DRIVER:
@@ -93,8 +92,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What the launcher remembers between runs goes into a folder of this session. The
-    libraries of the languages are those that make has built."""
+    """The launcher's cache is a folder of this session. The languages' libraries are those that
+    make has built."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     cache = tmp_path_factory.mktemp("cache")
     (cache / "margay").mkdir()
@@ -131,7 +130,7 @@ def port() -> Iterator[Port]:
 
 @pytest.fixture(scope="session")
 def app() -> Callable[[str], Path]:
-    """The image of apps/NAME.c or tests/apps/NAME.c, as make has built it."""
+    """The image of apps/NAME.c or tests/apps/NAME.c, built by make."""
     def image(name: str) -> Path:
         images = [BUILD / folder / f"{name}.elf" for folder in ("apps", "tests")]
         made = [path for path in images if path.exists()]
@@ -157,7 +156,7 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
     seconds: dict[str, float] = defaultdict(float)
     for outcome in ("passed", "failed", "error", "skipped"):
         for report in terminalreporter.stats.get(outcome, []):
-            # A file that could not be read has neither.
+            # A file that could not be imported has neither.
             area = next((a for a in AREAS if a in getattr(report, "keywords", ())), "other")
             counts[area][outcome] += 1
             seconds[area] += getattr(report, "duration", 0.0)

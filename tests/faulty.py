@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Nodes whose switch loses, repeats, reorders, damages, delays, cuts and stops.
 
-A Case is a pair of faults at a rate, on some nodes; ptl_faults talks over that
-network, and judge() compares what both sides of every pair say. A dozen cases are
-in test_faulty_links.py; as a program (`make soak`) it runs all of them in turn.
+A Case is a pair of faults at a rate, on some nodes; ptl_faults sends over that network, and judge()
+compares the reports of both sides of every pair. A dozen cases are in test_faulty_links.py; as a
+program (`make soak`) it runs all of them in turn.
 """
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from pathlib import Path
 KINDS = ("loss", "dup", "reorder", "damage", "delay", "cut", "stop")
 RATES = (0.1, 1, 5, 20)               # %: of the frames, or of the time
 COUNTED = {"loss": "lost", "dup": "duplicated", "reorder": "reordered", "damage": "damaged",
-           "delay": "delayed"}        # the switch's counters
+           "delay": "delayed"}        # counters of the switch
 LATE_US = 3000
 PERIOD_MS = 200                       # of cuts and stops, one link or port in each
 PERIODS = 60
-SURE = 30                             # so many faults are expected: then some must be there
+SURE = 30                             # with so many expected faults, some must occur
 
 
 class Case:
-    """Two kinds of faults, equally often, on `nodes` nodes."""
+    """Two kinds of faults with equal rates, on `nodes` nodes."""
 
     def __init__(self, first: str, second: str, rate: float, nodes: int, seed: int,
                  link: str = "virtio", operations: int = 100) -> None:
@@ -70,10 +70,10 @@ class Case:
                 str(self.operations), str(self.seed)]
 
     def judge(self, lines: list[str], report: dict) -> str:
-        """What is wrong, or ''. The run has ended with status 0.
+        """The error, or ''. The run has ended with status 0.
 
-        No failure is honest here: cuts and stops last 40 ms at most, and a node gives another
-        up only after 64 timeouts, seconds, without a sign of life.
+        No operation may fail here: cuts and stops last 40 ms at most, and a node gives another up
+        only after 64 timeouts, which take seconds, without a frame from it.
         """
         said: dict[str, dict[tuple[int, ...], list[int]]] = defaultdict(dict)
         for line in lines:
@@ -101,7 +101,7 @@ class Case:
         return f"peers were given up {lost} times" if lost else self._missing_faults(report)
 
     def _missing_faults(self, report: dict) -> str:
-        """The statistics of the switch show that what was asked for did happen."""
+        """The switch's statistics show that the requested faults occurred."""
         ports = report["switch"]["ports"]
         frames = sum(port["frames_in"] for port in ports)
         for kind in self.kinds:
@@ -112,7 +112,7 @@ class Case:
 
 
 def everything(seed: int, links: tuple[str, ...]) -> list[Case]:
-    """All pairs at all rates, on 2 to 8 nodes; the seed chooses the rest."""
+    """All pairs at all rates, on 2 to 8 nodes; the seed determines the rest."""
     cases = []
     for index, (pair, rate) in enumerate(itertools.product(itertools.combinations(KINDS, 2), RATES)):
         cases.append(Case(*pair, rate, 2 + (seed + index) % 7, seed + index,

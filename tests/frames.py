@@ -1,7 +1,7 @@
-"""The frame on the wire, described a second time and by itself: docs/wire.md in Python.
+"""An independent second description of the frame on the wire: docs/wire.md in Python.
 
-net/link/wire.c is compared with it (test_wire.py), the dissector's tests and the hostile ones
-make their frames with it. Slow and simple on purpose.
+test_wire.py compares net/link/wire.c with it; the tests of the dissector and of hostile frames make
+frames with it. Deliberately slow and simple.
 """
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ MSG, GRANT, BULK, RESET = range(1, 5)
 KINDS = {MSG: "MSG", GRANT: "GRANT", BULK: "BULK", RESET: "RESET"}
 ACKNOWLEDGES, WITH_PART = (MSG, GRANT), (GRANT, BULK)
 HEADER, ENTRY, MESSAGE = 64, 16, 112
-DATA_HEADER = HEADER + ENTRY + MESSAGE         # of MSG with messages: what is before payload
+DATA_HEADER = HEADER + ENTRY + MESSAGE         # of MSG with messages: bytes before the payload
 GRANT_HEADER = 80
 BATCH_EACH, BATCH_BYTES = 128, 2048
 ETHERTYPE = 0x88B5
 MOST_PAYLOAD, MOST_FRAGMENT, TAIL_BYTES = 65472, 65344, 1024
 MOST_LENGTH = (1 << 48) - 1
 
-# Name, offset, bytes; little-endian. What only some kinds have comes after its name.
+# Name, offset, bytes; little-endian. Fields of some kinds only are listed by kind.
 FIELDS = (("source", 24, 4), ("destination", 28, 4), ("sequence", 32, 4), ("ack", 36, 4),
           ("selective", 40, 8), ("other_ack", 48, 4), ("window", 52, 1), ("other_window", 53, 1))
-BEHIND = ("behind", 54, 2)                     # bytes behind the first 64
+BEHIND = ("behind", 54, 2)                     # bytes after the first 64
 MSG_FIELDS = (("messages", 56, 8),)
 REFUSED_FIELDS = (("refused", 56, 8),)         # MSG without messages
 ENTRY_FIELDS = (("length", 64, 8), ("offset", 72, 8))    # of the first message
 PART_FIELDS = (("part", 56, 4),)
 GRANT_FIELDS = (("until", 64, 4), ("reach", 68, 4))
 
-# The message header (net/portals/message.h), from its own beginning.
+# The message header (net/portals/message.h), with offsets from its own beginning.
 OPERATIONS = ("NONE", "PUT", "GET", "ACK", "REPLY", "GETPUT", "ATOMIC", "FETCH_ATOMIC", "BARRIER")
 MESSAGE_FIELDS = (
     ("operation", 0, 1), ("ack_request", 1, 1), ("fail", 2, 1), ("atomic_operation", 3, 1),
@@ -62,7 +62,7 @@ def crc32c(data: bytes) -> int:
 
 
 def checksum(header: bytes) -> int:
-    """Of a header, or a whole batch: its words, multiplied (net/link/wire.h)."""
+    """The checksum of a header, or of a whole batch, by multiplication (net/link/wire.h)."""
     mask = (1 << 64) - 1
     words = [int.from_bytes(header[at:at + 8], "little") for at in range(0, len(header), 8)]
     product = 0x9E3779B97F4A7C15_B7E151628AED2A6B
@@ -135,7 +135,7 @@ def batch(messages: list[tuple[bytes, bytes]]) -> dict[str, object]:
 
 
 def unbatch(frame: Frame) -> list[tuple[bytes, bytes]] | None:
-    """The messages of a batch; None: there is something between them."""
+    """The messages of a batch, or None if there are bytes between them."""
     messages, at, header, payload = [], 0, frame.message, frame.payload
     length, offset = frame.length, frame.offset
     while length <= BATCH_EACH and offset == 0 and at + len(padded(bytes(length))) <= len(payload):
@@ -182,7 +182,7 @@ class Frame:
     reach: int = 0
     refused: int = 0               # MSG without messages, with again
     message: bytes = bytes(MESSAGE)
-    payload: bytes = b""           # of a batch: all behind the first message's header
+    payload: bytes = b""           # of a batch: all after the first message's header
     crc: bool = field(default=False, compare=False)   # with the payload's checksum
 
     def encode(self, key: bytes | None = None) -> bytes:
@@ -207,7 +207,7 @@ class Frame:
 
 
 def fields_of(kind: int, header: int, again: int) -> tuple[tuple[str, int, int], ...]:
-    """The fields that not all kinds have, of a frame with a header of so many bytes."""
+    """The fields of a frame with a header of so many bytes that not all kinds have."""
     if kind == MSG:
         if header == DATA_HEADER:
             return MSG_FIELDS + ENTRY_FIELDS
@@ -216,19 +216,19 @@ def fields_of(kind: int, header: int, again: int) -> tuple[tuple[str, int, int],
 
 
 def header_of(data: bytes) -> int:
-    """How long the header of this frame is, by its kind and how long it is itself."""
+    """The length of this frame's header, by kind and the frame's length."""
     kind = data[15] & 7
     return (GRANT_HEADER if kind == GRANT else
             DATA_HEADER if kind == MSG and len(data) > HEADER else HEADER)
 
 
 def is_several(data: bytes) -> bool:
-    """Whether the header says that this is a batch, or at least not one message."""
+    """Whether the header marks a batch, or at least not exactly one message."""
     return header_of(data) == DATA_HEADER and int.from_bytes(data[56:64], "little") != 1
 
 
 def sealed(data: bytes, key: bytes | None = None) -> bytes:
-    """The frame with the right checksum of its header, or the right tag."""
+    """The frame with the correct checksum of its header, or the correct tag."""
     if key:
         return data[:16] + siphash(key, data[:16] + data[24:]).to_bytes(8, "little") + data[24:]
     end = len(data) if is_several(data) else header_of(data)
@@ -241,7 +241,7 @@ def is_sealed(data: bytes, key: bytes | None = None) -> bool:
 
 
 def decode(data: bytes, node: int, key: bytes | None = None) -> tuple[str, Frame | None]:
-    """What node `node` makes of it: OK and the frame, or why it is dropped."""
+    """The result at node `node`: OK and the frame, or the reason for dropping it."""
     if len(data) < HEADER or len(data) < header_of(data):
         return "SHORT", None
     if (data[0:3] != address(0)[:3] or data[4:6] != address(node)[4:] or
@@ -273,7 +273,7 @@ def decode(data: bytes, node: int, key: bytes | None = None) -> tuple[str, Frame
 
 
 def sound(frame: Frame) -> bool:
-    """What the fields of one kind must keep."""
+    """The constraints on the fields of one kind."""
     size = len(frame.payload)
     if frame.kind == MSG and frame.length > MOST_LENGTH:
         return False
@@ -295,8 +295,8 @@ def sound(frame: Frame) -> bool:
 
 
 def split_aggregate(data: bytes) -> list[bytes]:
-    """The frames that lie one behind the other in one frame of the card. What is behind a frame
-    and cannot follow it is left out."""
+    """The consecutive frames within one frame of the card. Bytes after a frame that cannot be
+    another one are left out."""
     at, each = 0, []
     while at == 0 or (len(data) - at >= HEADER and data[at:at + 15] == data[:15]):
         rest = data[at:]

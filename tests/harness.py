@@ -1,9 +1,8 @@
 """Runs `tools/margay` for the tests, and checks that a run left nothing behind.
 
-A `Margay` object owns every process that one test starts. Each start gets a
-session of its own, a tag in its environment, and an empty TMPDIR, so that
-what belongs to it is found again whatever other runs do on this machine.
-Used by conftest.py, whose fixture `margay` makes one object per test.
+A `Margay` object owns every process that one test starts. Each start gets its own session, a tag in
+its environment, and an empty TMPDIR, so that its processes and files can be found beside other runs
+on this machine. Used by conftest.py, whose fixture `margay` makes one object per test.
 """
 from __future__ import annotations
 
@@ -27,11 +26,11 @@ MARGAY = ROOT / "tools" / "margay"
 TAG = "MARGAY_TEST_RUN"
 T = TypeVar("T")
 
-# Deadline of one run unless the test gives another: it only detects a hang.
+# Default deadline of one run: it only detects a hang.
 HANG = 60.0
-# How long the kernel may take to reap what a killed launcher leaves.
+# Time for the kernel to reap the children of a killed launcher.
 REAP = 5.0
-# How long the ranks of a job that hangs may take to say what they wait for.
+# Time for the ranks of a hung job to report what they wait for.
 ANSWER = 1.0
 
 
@@ -90,7 +89,7 @@ class Run:
 
 
 class Live:
-    """A run that is still going: wait for its lines, signal it, end it."""
+    """A run in progress: wait for its lines, signal it, end it."""
 
     def __init__(self, args: list[str], stdin: bytes | None, env: dict[str, str], cwd: Path,
                  own: Path, pass_fds: tuple[int, ...] = ()) -> None:
@@ -166,12 +165,12 @@ class Live:
         self.process.send_signal(number)
 
     def kill_node(self, node: int, after: float = 0.0) -> None:
-        """SIGKILL for a node's QEMU, `after` seconds from now: a moment that the test chooses."""
+        """Kills a node's QEMU, `after` seconds from now."""
         let_time_pass(after)
         os.kill(self.nodes()[node], signal.SIGKILL)
 
     def processes(self) -> list[int]:
-        """All living processes that descend from this run, the launcher included."""
+        """All living descendants of this run, including the launcher."""
         return [pid for pid in all_pids() if belongs(pid, self.process.pid, self.tag)]
 
     def nodes(self) -> dict[int, int]:
@@ -190,7 +189,7 @@ class Live:
         try:
             self.process.wait(deadline)
         except subprocess.TimeoutExpired:
-            self.signal(signal.SIGQUIT)     # every rank says what it waits for
+            self.signal(signal.SIGQUIT)     # every rank reports what it waits for
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(ANSWER)
             raise AssertionError(f"hang: still running after {deadline:.0f} s\n"
@@ -205,7 +204,7 @@ class Live:
                    bytes(self.err), time.monotonic() - self.started)
 
     def leftovers(self) -> list[str]:
-        """What the ended run left: waits a moment for the dying, then names the rest."""
+        """Processes and files left by the ended run; waits briefly for dying ones."""
         with suppress(AssertionError):
             until(lambda: not self.processes(), deadline=REAP)
         found = [f"process {pid}: {command_line(pid)[:200]}" for pid in self.processes()]
@@ -216,7 +215,7 @@ class Live:
         return found
 
     def kill(self) -> None:
-        """Ends whatever is still there, at once."""
+        """Kills all remaining processes at once."""
         for pid in self.processes():
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -226,16 +225,16 @@ class Live:
 
 
 class Margay:
-    """Starts runs for one test and cleans up behind it."""
+    """Starts runs for one test and cleans up after it."""
 
     def __init__(self, cwd: Path, link: str = "shm") -> None:
         self.cwd = cwd
-        self.link = link          # of the runs that do not name one
+        self.link = link          # of runs that do not name one
         self.live: list[Live] = []
         self.runs: list[Run] = []
 
     def rounds(self, n: int) -> int:
-        """`n` rounds over shared memory; over cards an eighth of them takes as long."""
+        """`n` rounds over shared memory, an eighth of them over cards, which takes as long."""
         return n if self.link == "shm" else max(n // 8, 1)
 
     def start(self, *args: object, input: bytes | str | None = None,
@@ -258,7 +257,7 @@ class Margay:
         return run
 
     def close(self) -> list[str]:
-        """Kills what still runs and returns what ended runs left behind."""
+        """Kills what still runs, and returns what ended runs have left."""
         left: list[str] = []
         for live in self.live:
             if live.process.poll() is None:
@@ -282,8 +281,8 @@ def command_line(pid: int) -> str:
 
 
 def until(holds: Callable[[], T], why: str = "", deadline: float = HANG) -> T:
-    """Waits for what no event tells: a process, a file, another's output. Returns the first true
-    answer; fails at the deadline."""
+    """Waits for a condition without an event: a process, a file, another's output. Returns the
+    first true result; fails at the deadline."""
     end = time.monotonic() + deadline
     pause = 0.001
     while not (answer := holds()):
@@ -294,9 +293,9 @@ def until(holds: Callable[[], T], why: str = "", deadline: float = HANG) -> T:
 
 
 def let_time_pass(seconds: float) -> None:
-    """Lets time pass where the time itself is what a test is about: a death after 0 to 400 ms, a
-    node that stands still for a second, a peer that comes late. It is no wait for a condition: what
-    a test waits for has a sign, for which Live.wait_for() and until() wait."""
+    """Lets time pass where time itself is a test's subject: a death after 0 to 400 ms, a node
+    that is stopped for a second, a late peer. For conditions there are Live.wait_for() and
+    until()."""
     time.sleep(seconds)
 
 
@@ -327,7 +326,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def belongs(pid: int, session: int, tag: str) -> bool:
-    """Is this living process of the session, or does it carry the tag?"""
+    """Whether this living process is of the session, or has the tag."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
         state, _, _, its_session = stat.rsplit(")", 1)[1].split()[:4]

@@ -1,11 +1,10 @@
 """Histories of concurrent runs, replayed in the reference model.
 
-tests/host/test_concurrent_history.c writes what several threads did to one
-block, numbered in the order in which they held its lock (tests/host/history.h).
-If the engine is linearisable, the same steps one after the other in the model
-give the same results, grants, answers and events, and the same memory at the
-end. The engine's handles serve the model as names: no two objects ever have
-the same one.
+tests/host/test_concurrent_history.c writes what several threads did to one block, numbered in the
+order in which they held its lock (tests/host/history.h). If the engine is linearisable, the same
+steps in sequence give the same results, grants, answers and events in the model, and the same
+memory at the end. The model uses the engine's handles as names, as no two objects ever have the
+same one.
 """
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ MASK = (1 << 64) - 1
 FIELDS = ("operation ack_request fail source_nid source_pid target_nid target_pid uid jid pt_index "
           "cookie match_bits offset length mlength md_handle eq_handle op_handle hdr_data "
           "sequence").split()
-# Which values of a step are handles: 64 bits without a sign.
+# The values of a step that are handles: unsigned, 64 bits.
 HANDLES = {"me_attach": (0,), "me_insert": (0, 1), "me_unlink": (0,), "md_attach": (0, 1),
            "md_insert": (0, 1), "md_bind": (0,), "md_unlink": (0,), "md_update": (0, 8),
            "eq_alloc": (0,), "eq_free": (0,), "read": (0,), "initiate": (2, 9)}
@@ -40,8 +39,8 @@ class Step(NamedTuple):
 
 
 def load(path: Path) -> list[Step]:
-    """The steps in the order of the lock; what needed no lock right before its
-    thread's next step."""
+    """The steps in the order of the lock; steps without the lock come right before their
+    thread's next one."""
     steps: list[tuple[tuple, Step]] = []
     waiting: list[Step] = []
     for row in path.read_text(encoding="ascii").splitlines():
@@ -73,7 +72,7 @@ def message(values: list[int], **more: int) -> Message:
 
 
 class Replay:
-    """The model, and what has happened to it so far."""
+    """The model and its state so far."""
 
     def __init__(self) -> None:
         self.process = Process(0, 1000, 7, LIMITS, RECORDS, SEGMENT, SLOTS)
@@ -82,7 +81,7 @@ class Replay:
         self.flights: dict[int, Flight] = {}
         self.answers: dict[int, object] = {}
         self.requests: dict[int, Message] = {}
-        self.sends: dict[int, tuple] = {}      # messages to oneself, not yet sent
+        self.sends: dict[int, tuple] = {}      # messages to itself, not yet sent
         self.counts: Counter = Counter()
         self.memory = bytearray()
 
@@ -236,7 +235,7 @@ class Replay:
 
 
 def flight_name(step: Step) -> int:
-    """The operation record of a begin: no object has such a name."""
+    """The name of a begin's operation record, which no object has."""
     return -1 - step.number
 
 
@@ -245,9 +244,9 @@ def same(is_: object, wanted: object, what: str = "the result") -> None:
 
 
 def invariants(steps: list[Step]) -> Counter:
-    """What must hold in any history, whatever the model says: a START before its
-    END, each once; in one queue nothing of a descriptor behind its UNLINK but acks,
-    and the events of one sender in the order of its messages."""
+    """Invariants of any history, independent of the model: a START before its END, each once; in
+    one queue only acks of a descriptor after its UNLINK, and the events of one sender in the
+    order of its messages."""
     counts: Counter = Counter()
     open_: dict[tuple, int] = {}
     gone: set[tuple] = set()

@@ -1,6 +1,6 @@
-"""Programs with MPI for the tests: make builds them, where MPI itself is built.
+"""Programs with MPI for the tests; make builds them if MPI is built.
 
-MPI takes minutes to build, so that make check does not: without it tests are skipped.
+MPI takes minutes to build, so make check does not build it; without it tests are skipped.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ with_mpi = pytest.mark.skipif(not THERE, reason="MPI is not built: make mpi")
 
 @cache
 def mpi_app(folder: str, name: str) -> Path:
-    """The image of FOLDER/mpi/NAME.c. One process at a time calls make."""
+    """The image of FOLDER/mpi/NAME.c. Only one process at a time calls make."""
     image = BUILD / folder / "mpi" / f"{name}.elf"
     BUILD.mkdir(exist_ok=True)
     outside = {key: value for key, value in os.environ.items()

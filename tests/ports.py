@@ -10,8 +10,8 @@ import struct
 
 from harness import HANG, let_time_pass
 
-LIFE = 65536                   # every node's first incarnation, and from each to the next
-PAUSE = 0.002                  # seconds behind each batch: the job is to get on as well
+LIFE = 65536                   # every node's first incarnation, and the increment to the next
+PAUSE = 0.002                  # seconds after each batch, so that the job makes progress
 
 
 class Port:

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""The rooms of the source: what each may use, whether it does, and their picture.
+"""The rooms of the source: permitted and actual uses, and their picture.
 
-A room is a folder. It uses another one if a file of it includes a header of that room, or calls a
-function (or names data) that a file of that room defines; the calls are read from the objects that
-`make` has built. LAYERS and KERNEL are the rules, here and nowhere else.
+A room is a folder. It uses another one if one of its files includes a header of that room, or calls
+a function (or uses data) defined there; calls are read from the objects that `make` has built.
+LAYERS and KERNEL are the only statement of the rules.
 
-    tests/rooms.py           say what breaks the rules
-    tests/rooms.py --draw    write docs/rooms.svg; tests/test_rooms.py fails while it is another
+    tests/rooms.py           print violations of the rules
+    tests/rooms.py --draw    write docs/rooms.svg; tests/test_rooms.py fails if it is outdated
 """
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
 PICTURE = ROOT / "docs" / "rooms.svg"
 
-# Headers that a freestanding compiler brings along.
+# Headers of a freestanding compiler.
 FREESTANDING = {"stdarg.h", "stdatomic.h", "stdbool.h", "stddef.h", "stdint.h", "stdalign.h",
                 "stdnoreturn.h", "limits.h", "float.h"}
 
 NET = {"net", "net/portals", "net/shm", "net/link", "net/frames"}
 
-# The kernel's rooms from the bottom up: each may use those above it in this list, and of the
-# others those that are named. drivers/ stands between them.
+# The kernel's rooms from the bottom up: each may use those above it in this list, and those other
+# folders that are named. drivers/ is between them.
 KERNEL: dict[str, set[str]] = {
     "kernel/base": {"net", "include"},
     "kernel/console": {"net", "net/shm"},
@@ -84,15 +84,15 @@ LAYERS: dict[str, set[str]] = {
     "include": set(),
 }
 
-# Folders that may use the standard library of their environment.
+# Folders that may use their environment's standard library.
 HOSTED = ("libc-glue", "lib", "languages", "mpi", "apps", "host", "tests", "tools", "include")
 
-# What net/ calls and its program defines: the functions of net/port.h, and those of the
-# same kind that its other headers declare.
+# Functions that net/ calls and its program defines: those of net/port.h, and similar ones that its
+# other headers declare.
 PORT = re.compile(r"(?:\w+_)?port_\w+")
-# What is linked into one image, but kernel and application know nothing of each other's names.
+# Parts linked into one image; kernel and application do not see each other's names.
 IMAGES = (("net", "drivers", "kernel", "boot"), ("libc-glue", "lib"))
-# What a room may call besides: its headers are public ones (include/).
+# Other calls that a room may make; their headers are public (include/).
 CALLS = {"lib": {"libc-glue", "lib/portals"}, "lib/p30": {"lib/portals"}}
 
 
@@ -102,7 +102,7 @@ def layer(path: Path) -> str:
 
 
 def included(path: Path, text: str) -> Iterator[tuple[str, Path | None]]:
-    """What a file includes: the name, and the file of this repository, if it is one."""
+    """The files that a file includes: the name, and the file of this repository, if it is one."""
     for kind, name in re.findall(r'^\s*#\s*include\s+(["<])([^">]+)[">]', text, re.M):
         folders = [path.parent] if kind == '"' else []
         folders += [ROOT / folder for folder in ("", "include", "net", "apps")]
@@ -133,7 +133,7 @@ def sources() -> list[Path]:
 # ---- calls ----
 
 def symbols(objects: Iterable[Path]) -> Iterator[tuple[Path, str, bool]]:
-    """Of each object its global symbols, and whether they are defined in it."""
+    """The global symbols of each object, and whether it defines them."""
     paths = [str(path) for path in objects]
     table = subprocess.run(["gcc-nm", "-A", "-g", *paths], capture_output=True, text=True,
                            check=True).stdout
@@ -145,7 +145,7 @@ def symbols(objects: Iterable[Path]) -> Iterator[tuple[Path, str, bool]]:
 
 
 def objects_of(files: Iterable[Path], image: tuple[str, ...]) -> dict[Path, Path]:
-    """The objects that `make` has made of these sources, for a part of the image."""
+    """The objects that `make` has built from these sources, for a part of the image."""
     found = {}
     for path in files:
         relative = path.relative_to(ROOT)
@@ -159,7 +159,7 @@ def objects_of(files: Iterable[Path], image: tuple[str, ...]) -> dict[Path, Path
 
 
 def calls(files: list[Path]) -> list[tuple[Path, Path, str]]:
-    """Which source uses what of which: source, source, symbol. The ports of net/ are left out."""
+    """Uses between sources: user, definer, symbol. The ports of net/ are left out."""
     pairs = []
     for image in IMAGES:
         found = objects_of(files, image)
@@ -192,12 +192,12 @@ def circle(rules: dict[str, set[str]]) -> list[str]:
         left = {room: others - set(lowest) for room, others in left.items() if others}
 
 
-# Rooms whose files call each other one way, too.
+# Rooms whose files also call each other in one direction only.
 LADDERS = ("net/link", "net/frames")
 
 
 def file_circles(uses: Iterable[tuple[Path, Path, str]]) -> list[str]:
-    """Files of a ladder that call each other in a circle."""
+    """Files of such a room that call each other in a circle."""
     found: dict[str, set[str]] = defaultdict(set)
     for path, target, _ in uses:
         own, other = (one.relative_to(ROOT).as_posix() for one in (path, target))
@@ -208,7 +208,7 @@ def file_circles(uses: Iterable[tuple[Path, Path, str]]) -> list[str]:
 
 
 def arrows(files: list[Path]) -> dict[str, set[str]]:
-    """Which rooms each room really uses, by includes and calls."""
+    """The rooms that each room uses, by includes and calls."""
     found: dict[str, set[str]] = defaultdict(set)
     for path in files:
         for _, target in included(path, path.read_text(encoding="utf-8")):
@@ -231,7 +231,7 @@ STYLE = ("rect{fill:#f6f8fa;stroke:#59636f}text{font:13px sans-serif;fill:#1f232
 
 
 def reduced(uses: dict[str, set[str]]) -> dict[str, set[str]]:
-    """Without the arrows that follow from others."""
+    """The graph without arrows implied by others."""
     def reach(room: str) -> set[str]:
         return set().union(*({other} | reach(other) for other in uses.get(room, ())), set())
     return {room: {one for one in others
@@ -240,7 +240,7 @@ def reduced(uses: dict[str, set[str]]) -> dict[str, set[str]]:
 
 
 def heights(uses: dict[str, set[str]]) -> dict[str, int]:
-    """Each room stands above all that it uses; the lowest ones at 0."""
+    """Floors: each room is above all that it uses; the lowest are at 0."""
     found: dict[str, int] = {}
 
     def of(room: str) -> int:
@@ -252,12 +252,12 @@ def heights(uses: dict[str, set[str]]) -> dict[str, int]:
     return found
 
 
-# A place on a floor: a room, or where an arrow from one room to another passes.
+# A stop on a floor: a room, or the point where an arrow passes.
 Stop = tuple[str, ...]
 
 
 def routes(uses: dict[str, set[str]]) -> list[list[Stop]]:
-    """Each arrow's way from floor to floor."""
+    """Each arrow's path from floor to floor."""
     height = heights(uses)
     return [[(room,), *((room, other, str(floor))
                         for floor in range(height[room] - 1, height[other], -1)), (other,)]
@@ -265,7 +265,8 @@ def routes(uses: dict[str, set[str]]) -> list[list[Stop]]:
 
 
 def spread(row: list[Stop], wanted: dict[Stop, float]) -> dict[Stop, float]:
-    """Where the stops of a floor are, from left to right: as wanted, but none on another."""
+    """The positions of a floor's stops from left to right: near the wanted ones, without
+    overlaps."""
     def width(stop: Stop) -> float:
         return BOX + 16 if len(stop) == 1 else BEND
     at: list[float] = []
@@ -280,7 +281,7 @@ def spread(row: list[Stop], wanted: dict[Stop, float]) -> dict[Stop, float]:
 
 
 def places(uses: dict[str, set[str]]) -> dict[Stop, tuple[float, float]]:
-    """The middle of each stop's upper edge: near the stops that it is joined to."""
+    """The middle of each stop's upper edge, near the stops that it is connected to."""
     height, ways = heights(uses), routes(uses)
     top = max(height.values())
     rows: list[list[Stop]] = [[] for _ in range(top + 1)]
@@ -323,7 +324,7 @@ def line(way: list[Stop], place: dict[Stop, tuple[float, float]]) -> str:
 
 
 def draw(uses: dict[str, set[str]]) -> str:
-    """The picture, as SVG: an arrow says that a room uses another one."""
+    """The picture as SVG: an arrow means that a room uses another one."""
     rooms = [room for room in LAYERS if room.startswith(DRAWN)]
     direct = reduced({room: uses.get(room, set()) & set(rooms) for room in rooms})
     place = places(direct)

@@ -16,7 +16,7 @@ FIRMWARE = pytest.mark.parametrize("uefi", [
 HALTED = r"^margay: halted; this machine may be switched off\r?$"
 DEVICES = {"virtio": "virtio-net-pci-non-transitional,host_mtu=65535,romfile=",
            "e1000": "e1000,romfile=", "e1000e": "e1000e,romfile="}
-LONG = 180.0         # firmware boots slowly where many tests share the processors
+LONG = 180.0         # firmware boots slowly on a busy host
 TEXT = b"The node's kernel, the node's application: one image, one node.\n" * 30
 
 
@@ -32,7 +32,7 @@ def disc(margay: Margay, app, tmp_path: Path):
 
 @pytest.mark.parametrize("uefi", [False, True], ids=["bios", "uefi"])
 def test_disc(margay, tmp_path, disc, uefi):
-    """One image boots by both firmwares; files come along; all is on the screen too."""
+    """One image boots by both firmwares, with files; all output is also on the screen."""
     (tmp_path / "text").write_bytes(TEXT)
     path = disc("wordfreq", "--link", "none", "--stay", "--file", f"{tmp_path}/text=text", "--", "text")
     board = Board(margay, tmp_path, "-cdrom", path, uefi=uefi)
@@ -46,8 +46,8 @@ def test_disc(margay, tmp_path, disc, uefi):
 
 @FIRMWARE
 def test_network_boot(margay, app, tmp_path, uefi):
-    """QEMU's own DHCP and TFTP: GRUB, then the image; the board's address says which node
-    it is, and its folder lies anywhere below the server's."""
+    """QEMU's own DHCP and TFTP: GRUB, then the image. The card's address selects the node; the
+    folder is anywhere below the server's."""
     folder = tmp_path / "tftp"
     folder.mkdir()
     (tmp_path / "text").write_bytes(TEXT)
@@ -63,7 +63,7 @@ def test_network_boot(margay, app, tmp_path, uefi):
 
 @FIRMWARE
 def test_unknown_board_asks(margay, tmp_path, disc, uefi):
-    """Two nodes, and nothing says which this is: the menu waits for a person."""
+    """Two nodes, and nothing identifies this one: the menu waits for a person."""
     board = Board(margay, tmp_path, "-cdrom", disc("hello", "-n", 2, "--link", "none"), uefi=uefi)
     board.serial.wait_for("node 1 of 2", LONG)
     board.press("down", "ret")
@@ -81,7 +81,7 @@ def test_serial_number_tells_the_node(margay, tmp_path, disc):
 
 @pytest.mark.long
 def test_usb_stick(margay, tmp_path, disc):
-    """The same file as a disc that can be written to, without a CD-ROM's boot record."""
+    """The same file as a writable disc, without a CD-ROM's boot record."""
     for uefi in (False, True):
         board = Board(margay, tmp_path, "-device", "qemu-xhci", "-device",
                       "usb-storage,drive=stick", "-drive",
@@ -93,7 +93,7 @@ def test_usb_stick(margay, tmp_path, disc):
 @pytest.mark.parametrize("pixels", [
     pytest.param(False, id="text"), pytest.param(True, id="pixels", marks=pytest.mark.long)])
 def test_screen_scrolls(margay, app, tmp_path, disc, pixels):
-    """Long lines go on below, and the last of many lines stay."""
+    """Long lines are wrapped, and the last of many lines stay on the screen."""
     path = disc("output", "--link", "none", "--stay", "--", "lines", 200)
     board = Board(margay, tmp_path, "-cdrom", path, uefi=pixels)
     board.serial.wait_for(HALTED, LONG)
@@ -108,7 +108,7 @@ def test_screen_scrolls(margay, app, tmp_path, disc, pixels):
 
 @FIRMWARE
 def test_panic_stays_on_the_screen(margay, tmp_path, disc, uefi):
-    """A board without a watcher keeps its report until a person comes."""
+    """A machine without a launcher keeps its report on the screen until a person comes."""
     path = disc("hello", "--link", "shm")
     board = Board(margay, tmp_path, "-cdrom", path, uefi=uefi)
     board.serial.wait_for(HALTED, LONG)
@@ -119,13 +119,13 @@ def test_panic_stays_on_the_screen(margay, tmp_path, disc, uefi):
 
 
 def test_letters_differ():
-    """The kernel has all printable letters, and no two look the same."""
+    """The kernel has all printable characters, and no two look the same."""
     assert sorted(font().values()) == [chr(code) for code in range(32, 127)]
 
 
 def boards_on_a_wire(margay: Margay, folder: Path, nodes: int, device: str, words: list[object],
                      uefi: bool, first: tuple[object, ...] = (), more: str = "") -> list[Board]:
-    """Boards that are on, joined by their cards; the first one also gets `first`."""
+    """Running machines, connected by their cards; the first one also gets `first`."""
     boards = []
     for node, cards in enumerate(lan(folder, nodes, device, more)):
         boards.append(Board(margay, folder, *words, *(first if node == 0 else ()), *cards,
@@ -136,7 +136,7 @@ def boards_on_a_wire(margay: Margay, folder: Path, nodes: int, device: str, word
 
 
 def boards_end(boards: list[Board], uefi: bool) -> list[str]:
-    """Waits until all have ended well; what the application printed on all screens."""
+    """Waits until all have ended successfully; returns the application's output on all screens."""
     lines = []
     for rank, board in enumerate(boards):
         board.serial.wait_for(HALTED, LONG)
@@ -159,12 +159,12 @@ def test_two_boards_by_network_card(margay, tmp_path, disc, link, uefi):
         path = disc(name, "-n", 2, "--link", link, "--stay", "--board", "board0", "--board",
                     "board1", *words)
         if uefi and name != "expose":
-            continue                             # a long way to the same kernel
+            continue                             # a slow boot of the same kernel
         folder = tmp_path / name
         folder.mkdir()
         boards = boards_on_a_wire(margay, folder, 2, DEVICES[link], ["-cdrom", path], uefi)
         lines = boards_end(boards, uefi)
-        if uefi and link == "e1000":             # whose line another device may hold
+        if uefi and link == "e1000":             # another device may hold its line
             lines = [line for line in lines if "held by another device" not in line]
         assert lines == said
 
@@ -185,7 +185,7 @@ def test_boards_boot_over_their_wire(margay, app, tmp_path, uefi):
 
 
 def test_a_board_that_is_never_switched_on(margay, app, tmp_path):
-    """What is sent to it fails at last, and no call waits for ever."""
+    """Messages to it fail in the end, and no call waits forever."""
     card = ("-netdev", "hubport,id=card,hubid=0", "-device", f"{DEVICES['e1000e']},netdev=card")
     board = Board(margay, tmp_path, "-kernel", app("ptl_absent"), "-append", "--margay node=0 rank=0 "
                   "n=2 link=frames cards=1 incarnation=0 strict=1 patience=1 -- app", *card)
@@ -194,8 +194,8 @@ def test_a_board_that_is_never_switched_on(margay, app, tmp_path):
 
 @pytest.mark.parametrize("again", [False, True], ids=["off", "off-and-on"])
 def test_all_boards_hear_of_a_death(margay, app, tmp_path, again):
-    """A board that waits in a barrier asks whether it is there, and tells the others, also its next
-    life, which begins at once here."""
+    """A node that waits in a barrier asks the dead one for signs of life, and tells the others,
+    including the next life, which begins at once here."""
     def board(node: int, name: str) -> Board:
         return Board(margay, tmp_path, "-kernel", app("ptl_barrier"), "-append", f"--margay "
                      f"node={node} rank={node} n=3 link=frames cards=1 incarnation=0 strict=1 "
@@ -208,7 +208,7 @@ def test_all_boards_hear_of_a_death(margay, app, tmp_path, again):
         wired(tmp_path, 3)
     boards[0].serial.wait_for(r"running\r?$", LONG)
     boards.pop().off()
-    if again:                                    # its first barrier fails already
+    if again:                                    # even its first barrier fails
         board(2, "again").serial.wait(LONG).ok().prints(r"PtlNIBarrier\(ni\) is 1, ")
     for live in boards:
         live.serial.wait(LONG).ok().prints(r"rank \d: PTL_FAIL\r?$")
@@ -216,7 +216,7 @@ def test_all_boards_hear_of_a_death(margay, app, tmp_path, again):
 
 @pytest.mark.parametrize("link", DEVICES)
 def test_a_card_that_loses_its_link(margay, app, tmp_path, link):
-    """Unplugged and plugged in again: the node counts it, and messages go on."""
+    """Unplugged and plugged in again: the node counts it, and messages continue."""
     def unplug(node: int) -> None:
         boards[node].monitor("set_link", name="card", up=False)
         boards[node].serial.wait_for(rf"^rank {node}: link lost, {time}\r?$", LONG)
@@ -244,7 +244,7 @@ def test_a_card_that_loses_its_link(margay, app, tmp_path, link):
 
 @pytest.mark.parametrize("machine", ["q35", "q35,pit=off", "pc,acpi=off"])
 def test_clocks_without_a_hypervisor(margay, app, tmp_path, machine):
-    """The processor does not tell its clocks' rates: ACPI's timer or the 8254 does."""
+    """The processor does not report its clock rates: ACPI's timer or the 8254 gives them."""
     serial = tmp_path / "serial"
     live = margay.start("-M", machine, "-kernel", app("clock"), "-m", 128, "-display", "none",
                         "-serial", f"file:{serial}", "-append", "--margay -- clock on",
@@ -255,7 +255,7 @@ def test_clocks_without_a_hypervisor(margay, app, tmp_path, machine):
 @pytest.mark.long
 @pytest.mark.parametrize("again", [False, True], ids=["off", "off-and-on"])
 def test_board_that_loses_power(margay, tmp_path, disc, again):
-    """Its peer's barrier fails, after bounded tries or at the first frame of the new life."""
+    """The peer's barrier fails, after bounded retries or at the first frame of the new life."""
     path = disc("ptl_barrier", "-n", 2, "--link", "e1000e", "--stay", "--board", "board0",
                 "--board", "board1", "--", "death")
     words = ["-cdrom", path]

@@ -1,4 +1,4 @@
-"""Short puts that leave several in a frame (net/link/batch.c), between booted nodes."""
+"""Short puts that are sent several to a frame (net/link/batch.c), between booted nodes."""
 from __future__ import annotations
 
 import json
@@ -14,7 +14,7 @@ CASES = ("order", "computes", "looks", "leaves")
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("case", CASES)
 def test_short_puts(margay, app, case):
-    """Once, in order, and soon, whatever the sender does afterwards."""
+    """Each arrives once, in order and soon, whatever the sender does afterwards."""
     assert margay("run", "-n", 2, "--no-prefix", app("ptl_batch"), case).ok().lines == [
         f"ok {case}"]
 

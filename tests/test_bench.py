@@ -1,4 +1,5 @@
-"""Each group of `make bench` over network cards runs and prints what it should; no figure is judged."""
+"""Each group of `make bench` over network cards runs and prints its figures, which are not
+judged."""
 from __future__ import annotations
 
 import ast
@@ -96,7 +97,7 @@ def made():
     assert (BUILD / "bench" / "far.elf").exists(), "make bench-apps"
 
 
-@pytest.mark.timeout(900)    # 32 s on a quiet machine; nodes that halt are slow beside others
+@pytest.mark.timeout(900)    # 32 s on a quiet machine; halting nodes are slow on a busy one
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_group_prints_its_figures(group, tmp_path):
     output = tmp_path / "bench.json"
@@ -114,7 +115,8 @@ def test_a_group_prints_its_figures(group, tmp_path):
 
 
 def test_stepping_counts_what_icount_counts():
-    """A put to oneself, by gdb and by the emulator's own count; its locks are its own block's."""
+    """A put to the same node, counted by gdb and by the emulator; it takes only its own block's
+    lock."""
     put = [app("cost"), "instructions"]
     stepped = bench_main.stepped("-n", "1", "--accel", "tcg", *put)
     counted = core.Bench(1, "").margay("-n", "1", "--icount", *put)
@@ -132,7 +134,7 @@ def test_locked_instructions(text, locked):
 
 @pytest.mark.parametrize("markdown", [False, True])
 def test_no_number_of_the_table_is_cut_off(markdown):
-    """However long the numbers and the names are, and however narrow the terminal is."""
+    """For any length of numbers and names, and any width of the terminal."""
     rows = {"shm_put_rate_8B_per_s": {"median": 2333570.0, "min": 1234567.0, "max": 98765432109.0,
                                       "unit": "1/s", "limit": 12345678901.0,
                                       "aim": ">= 3000000 and much more than was ever reached"},
@@ -170,7 +172,7 @@ def test_every_link_of_the_launcher_with_cards_is_measured():
 
 
 def test_figures_come_into_the_pages():
-    """`make bench-pages`: every place is known, and is filled with what was measured."""
+    """`make bench-pages`: every place is known, and is filled with the measured figures."""
     figure = {"median": 41.5, "min": 40.0, "max": 45.25, "unit": "us", "runs": 5, "limit": None,
               "aim": "<= 1"}
     names = [*(f"{link}_{row}" for link in tables.LINKS for row in tables.LINK_ROWS),
@@ -228,7 +230,7 @@ def raw(least: float, most: float, runs: int = 3, unit: str = "us") -> dict:
     ({"shm_copy_limit_MBps_4096": raw(50, 100)}, "shm_copy_limit_MBps_4096 was"),
     ({"virtio_raw_incast15_MBps": raw(50, 100)}, "virtio_raw_incast15_MBps was"),
     ({"shm_raw_half_rtt_us": raw(100, 100, runs=1)}, "shm_raw_half_rtt_us was measured once"),
-    # puts may spread, and lost frames and set-ups are no limits
+    # puts may spread, and losses and set-ups are not limits
     ({"shm_raw_half_rtt_us": raw(99, 101), "shm_put_8B_half_rtt_us": raw(50, 500),
       "virtio_raw_incast15_lost": raw(0, 200, unit="frames"),
       "virtio_raw_MBps_1514_direct_two_cores": raw(1, 500)}, None),
@@ -264,7 +266,7 @@ def test_an_aim_is_met_or_not(aim, limit, value, reached):
 
 @pytest.mark.parametrize("script", ["steps.py", "steps_far.py"])
 def test_divisions_name_functions_that_exist(script):
-    """A function that was renamed would count for the share of its file."""
+    """A renamed function would silently count for its file's share."""
     parts = [node.value for node in ast.parse((ROOT / "tests/bench" / script).read_text()).body
              if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
              and node.targets[0].id in ("HELPERS", "FUNCTIONS", "PLACES")]

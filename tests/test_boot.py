@@ -42,21 +42,21 @@ def test_memory_above_4_gb(margay, app, machine):
 
 @pytest.mark.parametrize("mem", [16, 48, 100, 1000])
 def test_heap_follows_mem(margay, app, mem):
-    """malloc gives nearly all of the segment, and NULL when it is exhausted."""
+    """malloc provides nearly all of the segment, and returns NULL when it is exhausted."""
     run = margay("run", "--mem", mem, "--stack", 1, app("memory"), "exhaust").ok()
     got = int(run.prints(r"(\d+) MB in all").group(1))
     assert mem - 6 <= got < mem
 
 
 def test_stack_size(margay, app):
-    """--stack is what a program may use, and 1 MB more is too much."""
+    """A program may use --stack bytes, but not 1 MB more."""
     margay("run", "--stack", 4, app("memory"), "stack", 3500).ok()
     margay("run", "--stack", 4, app("memory"), "stack", 4600).status(128 + 11)
 
 
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_grub_image(margay, app, tmp_path, nodes):
-    """The same file by GRUB: each menu entry tells its node its id."""
+    """The same file by GRUB: each menu entry gives its node its id."""
     iso = tmp_path / "job.iso"
     margay("iso", app("hello"), "-n", nodes, "-o", iso).ok()
     run = margay("run", "-n", nodes, "--boot", iso, "--no-prefix", app("hello"), timeout=120).ok()
@@ -75,7 +75,7 @@ def test_grub_image_in_plain_qemu(margay, app, tmp_path):
 
 @pytest.mark.parametrize("machine", ["q35", "pc"])
 def test_kernel_option_of_plain_qemu(margay, app, machine):
-    """QEMU's -kernel takes the image as it is, without any command line."""
+    """QEMU's -kernel boots the image itself, without a command line."""
     run = margay("-M", machine, "-kernel", app("hello"), "-m", 128, "-display", "none", "-serial",
                  "stdio", "-no-reboot", "-accel", "tcg", "-cpu", "max", program=QEMU).ok()
     run.prints(r"hello from rank 0 of 1 on node0\r?$")
@@ -83,15 +83,15 @@ def test_kernel_option_of_plain_qemu(margay, app, machine):
 
 
 def calibrates(trace: Path) -> bool:
-    """The APIC's timer runs for the calibration of the clock, and was not yet set again."""
+    """The APIC's timer still runs from the clock's calibration."""
     counts = re.findall(r"0x380 = (\w+)\n", trace.read_text() if trace.exists() else "")
     return counts[-1:] == ["0xffffffff"]
 
 
 def test_clock_with_much_local_memory(margay, app, tmp_path):
-    """Making memory zero takes longer than the timer of the calibration runs, 4.3 s: the node
-    is stopped for so long meanwhile. Its clock goes as this host's does, between bounds that
-    hold on a slow host as well."""
+    """As if zeroing memory took longer than the calibration's timer runs (4.3 s): the node is
+    stopped for that long. Its clock runs at the rate of this host's, within bounds that also
+    hold on a slow host."""
     serial, trace = tmp_path / "serial", tmp_path / "trace"
     live = margay.start("-M", "q35", "-kernel", app("clock"), "-m", "6G", "-display", "none",
                         "-serial", f"file:{serial}", "-append", "--margay -- clock on",
@@ -106,7 +106,7 @@ def test_clock_with_much_local_memory(margay, app, tmp_path):
 
 
 def test_stray_interrupts(margay, app):
-    """A device that the firmware left on: its interrupt is counted and holds up no other."""
+    """A device that the firmware left on: its interrupt is counted and delays no other."""
     margay("run", "--selftest", "stray", app("hello")).ok()
 
 
@@ -135,13 +135,13 @@ def test_exit_status(margay, app, how, status):
 
 
 def test_first_failing_rank_gives_the_status(margay, app):
-    """The other ranks sleep; the job ends nevertheless, and says why."""
+    """The other ranks sleep; the job ends nevertheless, with the cause."""
     run = margay("run", "-n", 3, app("output"), "exit", 42, 1).status(42)
     run.says(r"margay: .*rank 1\b.*42")
 
 
 def test_arguments_and_environment(margay, app):
-    """Arguments arrive byte by byte, whatever they contain."""
+    """Arguments arrive unchanged, whatever bytes they contain."""
     words = ["plain", "two words", "", "100%", "a=b", "--", "-n", "quote\"'\\", "tab\there",
              "grüße", "%41", "new\nline"]
     run = margay("run", app("output"), "args", *words).ok()

@@ -41,7 +41,7 @@ def test_objects_and_libraries(margay, sources):
 
 
 def test_main_in_a_library(margay, sources):
-    """As in a library for tests or benchmarks, whose user writes the rest."""
+    """As in a library for tests or benchmarks, with main elsewhere."""
     margay("cc", "-c", "main.c").ok()
     margay("rcs", "libmain.a", "main.o", program="/usr/bin/ar").ok()
     margay("cc", "-DADD=3", "helper.c", "-L.", "-lmain", "-o", "job.elf").ok()
@@ -63,7 +63,7 @@ def test_compiler_errors_pass_through(margay, sources):
 
 
 def test_gap_in_the_file(margay, tmp_path):
-    """Loaders take the file in one piece: an image that would be torn apart is not made."""
+    """Loaders load the file in one piece, so an image with gaps is refused."""
     (tmp_path / "main.c").write_text(
         '__attribute__((section("mine"))) _Alignas(0x200000) int x = 5;\n'
         "int main(void) { return x; }\n")
@@ -79,7 +79,7 @@ def test_undefined_symbol(margay, sources):
 
 
 def test_openmp_is_asked_for_at_the_link(margay, sources):
-    """-fopenmp when an object of OpenMP is linked too, or -lgomp: the error says it."""
+    """An object with OpenMP needs -fopenmp or -lgomp at the link too, and the error says so."""
     (sources / "main.c").write_text("""
 #include <stdio.h>
 int main(void)
@@ -102,7 +102,7 @@ int main(void)
 
 
 def test_once(margay, tmp_path):
-    """pthread_once, which an exception may leave, links in C too."""
+    """pthread_once, which an exception may leave, also links in C."""
     (tmp_path / "once.c").write_text("""
 #include <pthread.h>
 #include <stdio.h>
@@ -119,7 +119,7 @@ def test_accelerators_are_refused(margay, sources):
 
 
 def test_libraries_of_the_system_are_ours(margay, sources):
-    """These libraries are parts of the C library; one that is found with -L is the user's."""
+    """These libraries are parts of the C library; one found with -L is the user's."""
     margay("cc", "main.c", "helper.c", "-pthread", "-lm", "-lc", "-lpthread", "-lrt", "-ldl",
            "-lutil", "-lcrypt", "-lresolv", "-Wl,--start-group,-lm,--end-group",
            "-L/usr/lib/x86_64-linux-gnu", "-o", "job.elf").ok()
@@ -138,7 +138,7 @@ def test_no_library_of_the_host(margay, sources, words, says):
 
 
 def test_no_header_of_the_host(margay, sources):
-    """A header of Linux is in every host, and is nothing for a node."""
+    """Linux's headers exist on every host, but are not for nodes."""
     (sources / "main.c").write_text("#include <linux/version.h>\n" + MAIN)
     for words in ((), ("-I/usr/include",), ("-isystem", "/usr/include")):
         run = margay("cc", "-c", "main.c", *words).status(1)
@@ -169,7 +169,7 @@ def test_other_languages_have_their_own_command(margay, sources, command, name, 
 
 
 def test_not_linux(margay, sources):
-    """The compiler does not pretend to compile for Linux."""
+    """The compiler does not define Linux's macros."""
     (sources / "main.c").write_text("#if defined(__linux__) || !defined(__margay__) || "
                                     "!defined(__unix__)\n"
                                     "#error wrong\n#endif\nint main(void) { return 3; }\n")
@@ -209,7 +209,7 @@ def test_runnable(margay, tmp_path):
 
 
 def test_runnable_replaces_a_link_and_compiles_objects(margay, sources):
-    """A file that the name is a link to is not changed; -c behaves as usual."""
+    """The file to which the name is a link is not changed; -c behaves as usual."""
     (sources / "precious").write_text("mine")
     (sources / "job").symlink_to("precious")
     margay("cc", "--runnable", "-c", "helper.c", "-o", "helper.o").ok()

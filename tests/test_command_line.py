@@ -1,5 +1,5 @@
-"""What belongs to margay and what to the application, reports of several ranks, and errors of
-commands that cannot work: options, packages, headers."""
+"""Options of margay and of the application, reports of several ranks, and errors of commands
+that cannot work: options, packages, headers."""
 from __future__ import annotations
 
 import os
@@ -46,7 +46,7 @@ REPORT = re.compile(r"^margay: (?:rank (\d) \(node \d\): |\[(\d)\]  )")
 
 
 def test_reports_do_not_interleave(margay, app):
-    """All ranks fault at once; each report is in one piece, and each line has its rank."""
+    """All ranks fault at once; each report is contiguous, and each line has its rank."""
     run = margay("run", "-n", 4, app("fault"), "deep").status(128 + signal.SIGSEGV)
     ranks = [(match[1] or match[2]) for line in run.stderr.splitlines()
              if (match := REPORT.match(line))]
@@ -62,7 +62,7 @@ def test_one_rank_has_no_mark(margay, app):
 
 
 def test_endless_recursion(margay, app):
-    """The report shows ten frames, and the number of the others."""
+    """The report shows ten frames and the number of further ones."""
     run = margay("run", app("fault"), "stack").status(128 + signal.SIGSEGV)
     run.says("stack overflow")
     frames = re.findall(r"^margay:   #(\d+) ", run.stderr, re.M)
@@ -71,7 +71,7 @@ def test_endless_recursion(margay, app):
 
 
 def test_unknown_system_calls_are_said_once(margay, app):
-    """By number and by name; what a terminal would obey is escaped."""
+    """By number and by name; control sequences are escaped."""
     run = margay("run", app("sys_names")).ok()
     assert sorted(run.stderr.splitlines()) == [
         r"margay: rank 0: \x1b[2Jbad\x0d\x0a\x9b: not available on this kernel (ENOSYS)",
@@ -123,7 +123,7 @@ def test_mpi_header(margay, tmp_path):
 
 
 def test_too_large_data(margay, tmp_path):
-    """One line in place of the linker's page."""
+    """One line instead of the linker's page."""
     (tmp_path / "b.c").write_text("static char big[3L << 30];\n"
                                   "int main(int n, char **v)\n"
                                   "{ big[n] = 1; return v[0][0] + big[n + 1]; }\n")
@@ -151,15 +151,15 @@ def test_sanitizer_that_traps(margay, tmp_path):
 # --- --dry-run
 
 def test_dry_run_can_be_pasted(margay, app):
-    """A shell runs the line as it stands, without the launcher."""
+    """A shell can run the line unchanged, without the launcher."""
     line = margay("run", "--dry-run", app("output"), "args", "it's $HOME", "").ok().stdout
     run = margay("-c", line + "true", program="/bin/bash").ok()
     assert "[it's $HOME]" in run.lines and "[]" in run.lines
 
 
 def test_dry_run_of_nodes_with_cards(margay, app):
-    """Pasted into two terminals they exchange messages. Here a group of its own, since other
-    machines may be started from such lines at the same time."""
+    """Pasted into two terminals, the nodes exchange messages. Here with a separate multicast
+    group, as other machines may be started from such lines at the same time."""
     run = margay("run", "--dry-run", "-n", 2, "--link", "virtio", app("ring"), 3).ok()
     first, second = run.stdout.replace(":26996", f":{20000 + os.getpid() % 40000}").splitlines()
     both = margay("-c", f"{first} & {second}; wait; true", program="/bin/bash").ok()

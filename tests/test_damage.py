@@ -1,9 +1,9 @@
-"""A kernel that is out of order damages the shared region of a running job.
+"""A faulty kernel damages the shared region of a running job.
 
-The last node writes seeded damage into the header, the node table, the consoles, standard
-input's ring, the file table, the locks and the blocks (kernel/selftest/selftest_damage.c), while the
-others send, print, read and wait (tests/apps/damaged.c). They go on, or end with a report;
-no kernel writes where nothing of its own is; the launcher carries on.
+The last node writes seeded damage into the header, the node table, the consoles, standard input's
+ring, the file table, the locks and the blocks (kernel/selftest/selftest_damage.c), while the others
+send, print, read and wait (tests/apps/damaged.c). They continue, or end with a report; no kernel
+writes to memory that is not its own; the launcher continues.
 """
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import pytest
 pytestmark = [pytest.mark.faults, pytest.mark.nodes(4),
               pytest.mark.shared_memory("the shared region is what it damages")]
 
-DAMAGED_WAITS = ["shm", "virtio"]  # over frames a call waits for its operations to end
+DAMAGED_WAITS = ["shm", "virtio"]  # over frames a call waits for the end of its operations
 
 SEEDS = 10                    # of one job
-# How a kernel may end because of what another one has written. A fault of its own is none.
+# How a kernel may end because of another one's damage. A fault of its own is an error.
 REPORTS = (r"damage: \d+ seeds from \d+ on; 0 words written outside, own segment whole",
            r"the shared region says that this node is dead: another node has damaged it")
-# The launcher ends a job whose node seems to have ended; the damage may then be cut short.
+# The launcher ends a job when a node appears to have ended; that may cut the damage short.
 ENDED = r"^margay: (ended ranks? |rank \d \(node \d\) ended with status |.* was ended by signal )"
 
 
@@ -49,9 +49,9 @@ def test_damaged_region_many_times(margay, app, seed):
 
 @pytest.mark.parametrize("link", DAMAGED_WAITS, indirect=True)
 def test_descriptor_that_is_in_use_for_ever(margay, app, link):
-    """No call waits for ever for operations that only damage says are pending."""
+    """No call waits forever for operations that are pending only by damage."""
     run = margay("run", "-n", 2, "--mem", 16, "--selftest", "pinned", app("ptl_pinned"),
-                 env={"MARGAY_BOOT_SECONDS": "100"}).ok()   # the last node boots when it is over
+                 env={"MARGAY_BOOT_SECONDS": "100"}).ok()   # the last node boots after the damage
     assert run.lines == ["[0] in use"]
     if link != "shm":
         run.says(r"rank 0 \(node 0\): \d+ operations on a descriptor do not end: ")

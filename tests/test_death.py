@@ -1,4 +1,4 @@
-"""Nodes that die or stop while others talk to them: failure events, never a hang."""
+"""Nodes that die or stop while others communicate with them: failure events, never a hang."""
 from __future__ import annotations
 
 import os
@@ -15,12 +15,12 @@ from harness import cpu_seconds, let_time_pass, states, stop, until
 pytestmark = pytest.mark.death
 
 LONG = 240.0                   # a deadline that only detects a hang
-LOOKS = 50                     # at a node, in a second
-ANSWER = 2.0                   # seconds for a target that can answer: it looks each 50 ms
+LOOKS = 50                     # samples of a node's state per second
+ANSWER = 2.0                   # seconds for a target that can answer: it polls every 50 ms
 
 
 def kill_at_random(margay, app, nodes: int, seed: int) -> None:
-    """Ends one node's machine within the traffic of all; the others must notice."""
+    """Kills one node's machine during traffic of all; the others must notice."""
     rng = random.Random(seed)
     victim = rng.randrange(nodes)
     live = margay.start("run", "-n", nodes, "--mem", 16, app("traffic"))
@@ -31,8 +31,8 @@ def kill_at_random(margay, app, nodes: int, seed: int) -> None:
     run.says(rf"margay: .*rank {victim}\b.*died")
     assert "still running" not in run.stderr, f"a survivor hung\n{run.describe()}"
     for rank in set(range(nodes)) - {victim}:
-        # The failure is the victim's or that of a survivor that has left because of it. If the
-        # victim held the lock of this rank's own block, the call itself fails.
+        # The failed peer is the victim, or a survivor that has exited because of it. If the victim
+        # held the lock of this rank's own block, the call itself fails.
         assert (re.search(rf"^\[{rank}\] rank {rank}: peer \d failed: PTL_EVENT_", run.stdout, re.M)
                 or re.search(rf"^\[{rank}\] .*: PTL_FAIL$", run.stderr, re.M)), (
             f"rank {rank} saw no failure\n{run.describe()}")
@@ -55,7 +55,7 @@ def test_killed_node_many_times(margay, app, seed):
 @pytest.mark.every_link
 @pytest.mark.parametrize("how", ["event", "sleep"])
 def test_killed_while_the_others_wait(margay, app, how):
-    """Halted survivors that no message will ever wake: the job still ends."""
+    """Halted survivors that no message will wake: the job still ends."""
     live = margay.start("run", "-n", 3, app("waits"), how)
     live.wait_for(r"rank \d waits$", count=3)
     live.kill_node(1)
@@ -76,7 +76,7 @@ def test_two_killed_at_once(margay, app):
     live = margay.start("run", "-n", 4, "--mem", 16, app("traffic"))
     live.wait_for(r"^\[0\] running$")
     nodes = live.nodes()
-    live.signal(signal.SIGSTOP)               # the launcher hears of both together
+    live.signal(signal.SIGSTOP)               # so that the launcher learns of both together
     os.kill(nodes[1], signal.SIGKILL)
     os.kill(nodes[3], signal.SIGKILL)
     live.signal(signal.SIGCONT)
@@ -86,8 +86,8 @@ def test_two_killed_at_once(margay, app):
 @pytest.mark.spin(2)
 def test_put_that_was_under_way(margay, app, tmp_path):
     """A put that has begun at its target ends there with a failure when its initiator dies. The
-    initiator is stopped until its target says that a put is under way. A target that does not
-    answer waits for a lock that the stopped initiator holds."""
+    initiator is stopped until its target reports a pending put. A target that does not answer
+    waits for a lock that the stopped initiator holds."""
     def answer(number: int) -> bytes:
         said = re.compile(rb"^\[1\] %d (under way|between)$" % number, re.M)
         with suppress(AssertionError):
@@ -109,11 +109,11 @@ def test_put_that_was_under_way(margay, app, tmp_path):
 
 
 def await_halt(pid: int) -> None:
-    """Until it has slept most of a second: a node that spins for something never does."""
+    """Waits until it has slept for most of a second, which a spinning node never does."""
     def sleeps() -> bool:
         awake = 0
         for _ in range(LOOKS):
-            awake += "R" in states(pid)        # it runs, or would if it had a core
+            awake += "R" in states(pid)        # it runs, or waits for a core
             let_time_pass(1 / LOOKS)
         return awake <= LOOKS // 2
     until(sleeps, "a waiting node burns its core")
@@ -157,14 +157,14 @@ def test_stopped_node_many_times(margay, app, seed):
 
 @pytest.mark.parametrize("how", ["sleep", "event", "stdin"])
 def test_waiting_nodes_burn_no_core(margay, app, how):
-    """Nodes that wait are halted: hardly any processor time in a second."""
+    """Waiting nodes halt: they use hardly any processor time in a second."""
     live = margay.start("run", "-n", 2, app("waits"), how, input=None if how != "stdin" else b"")
     if how == "stdin":
         live.wait().ok()                    # end of file at once
         return
     live.wait_for(r"rank \d waits$", count=2)
     machines = live.nodes()
-    let_time_pass(0.3)                      # from the line to the wait
+    let_time_pass(0.3)                      # between the line and the wait
     before = {rank: cpu_seconds(pid) for rank, pid in machines.items()}
     let_time_pass(1)
     burnt = {rank: cpu_seconds(pid) - before[rank] for rank, pid in machines.items()}
@@ -176,7 +176,7 @@ def test_waiting_nodes_burn_no_core(margay, app, how):
 @pytest.mark.every_link
 @pytest.mark.parametrize("nodes, victim", [(2, 1), (2, 0), (4, 1), (4, 2), (5, 3)])
 def test_death_during_a_barrier(margay, app, nodes, victim):
-    """All survivors' barriers fail, now and for ever; none waits for the dead."""
+    """All survivors' barriers fail, now and later; none waits for the dead node."""
     live = margay.start("run", "-n", nodes, app("ptl_barrier"), "death")
     live.wait_for(r"^\[0\] running$")
     live.kill_node(victim)

@@ -1,4 +1,4 @@
-"""Event slots: as many as the image's note or an option asks for; and PTL_SR_INLINE."""
+"""Event slots: as many as the image's note or an option requests; and PTL_SR_INLINE."""
 from __future__ import annotations
 
 import json
@@ -12,21 +12,21 @@ pytestmark = pytest.mark.messages
 
 
 def inline(link: str) -> int:
-    """How much of a put is read in the call: over shared memory all of it."""
+    """The bytes of a put that are read within the call: over shared memory all of them."""
     return -1 if link == "shm" else 64
 
 
 @pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_as_the_note_says(margay, app, nodes, link):
-    """Two queues may have all slots."""
+    """Two queues may use all slots."""
     run = margay("run", "-n", nodes, "--no-prefix", app("event_slots")).ok()
     assert run.lines == [f"32768 slots, {inline(link)} bytes"] * nodes
 
 
 @pytest.mark.every_link
 def test_as_the_option_says(margay, app, link):
-    """The option counts, not the note."""
+    """The option overrides the note."""
     run = margay("run", "-n", 2, "--no-prefix", "--event-slots", 1024, app("event_slots")).ok()
     assert run.lines == [f"1024 slots, {inline(link)} bytes"] * 2
 
@@ -49,7 +49,7 @@ def test_an_ordinary_program_has_the_default(margay, app, tmp_path):
         margay("run", *option, "--json", out, app("hello")).ok()
         counted.append(json.loads(out.read_text())["ranks"][0]["stats"]["kernel_bytes"])
     assert counted[0] == counted[1]
-    assert 0 <= counted[2] - counted[0] - (32768 - 8192) * 144 <= 16384     # and page tables
+    assert 0 <= counted[2] - counted[0] - (32768 - 8192) * 144 <= 16384     # plus page tables
 
 
 def image_of(margay, folder: Path, text: str) -> Path:
@@ -61,7 +61,7 @@ def image_of(margay, folder: Path, text: str) -> Path:
 
 @pytest.mark.parametrize("slots", [63, 32769])
 def test_numbers_that_cannot_be(margay, app, tmp_path, slots):
-    """The error of each of the three places names the numbers that are allowed."""
+    """The error at each of the three places names the allowed numbers."""
     source = tmp_path / "b.c"
     source.write_text(f"#include <margay.h>\nMARGAY_EVENT_SLOTS({slots});\n")
     margay("cc", "-c", source, "-o", tmp_path / "b.o").status(1).says("event slots: 64 to 32768")
@@ -78,7 +78,7 @@ def test_a_note_that_cannot_be(margay, tmp_path):
 
 
 def test_c_plus_plus(margay, tmp_path):
-    """The macro is for both languages."""
+    """The macro works in both languages."""
     source = tmp_path / "c.cc"
     source.write_text("#include <margay.h>\nMARGAY_EVENT_SLOTS(100);\n")
     margay("c++", "-c", source, "-o", tmp_path / "c.o").ok()

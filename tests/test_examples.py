@@ -1,4 +1,4 @@
-"""The examples of docs/portals.md: they run, and the page shows what is in their files."""
+"""The examples of docs/portals.md: they run, and the page shows their files' text."""
 from __future__ import annotations
 
 import re
@@ -42,7 +42,7 @@ def test_tickets(margay, app, nodes):
 
 
 def test_the_page_shows_the_files():
-    """Each piece of code stands in the file that it says it is from, letter by letter."""
+    """Each piece of code is in the file that it names, character by character."""
     shown = re.findall(r"<!-- from ([\w/.]+) -->\n```c\n(.*?)```", PAGE, re.S)
     assert len(shown) >= 5 and len(shown) + len(PROGRAMS) == PAGE.count("```c\n")
     for name, code in shown:

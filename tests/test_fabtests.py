@@ -1,8 +1,8 @@
 """The unit programs of fabtests, which are libfabric's own tests, against our provider.
 
-Debian's source of MPICH carries them. They are those that need no sockets: av_test asks the
-network for the addresses that it inserts, and mr_cache_evict looks into a cache of registered
-memory, which the provider does not need. Fabtests' other programs join two processes by sockets.
+Debian's source of MPICH contains them. Those that need no sockets are run: av_test resolves the
+addresses that it inserts through the network, and mr_cache_evict tests a cache of registered
+memory, which the provider does not have. Fabtests' other programs connect two processes by sockets.
 """
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ WORK = BUILD / "fabtests"
 SOURCE = WORK / f"mpich-{suite.VERSION}/modules/libfabric/fabtests"
 SHARED = ("unit/common.c", "common/shared.c", "common/hmem.c", "common/hmem_cuda.c",
           "common/hmem_rocr.c", "common/hmem_ze.c")
-# What the shared part has of sockets is linked only if a program needs it.
+# The shared part's socket code is linked only if a program needs it.
 FLAGS = ("-O1", "-w", "-D_GNU_SOURCE", '-DPACKAGE_VERSION="0"', "-ffunction-sections",
          f"-I{SOURCE}/include", f"-I{SOURCE}/include/unix", f"-I{BUILD}/libfabric/include")
 
-# Program: arguments, how many tests, and those that ask for what is not offered: file descriptors
-# to wait for, a waiting thread that another one wakes, and reads that precede later writes.
-# dom opens and closes a domain, and says nothing.
+# Program: arguments, number of tests, and tests of unsupported features: file descriptors to wait
+# for, a waiting thread that another one wakes, and reads that precede later writes. dom opens and
+# closes a domain, and prints nothing.
 PROGRAMS = {
     "cntr": ((), 1, set()),
     "cq": ((), 3, {"cq_signal"}),
@@ -46,7 +46,7 @@ PROGRAMS = {
 
 
 def unpack() -> None:
-    """Also compiles what the programs share."""
+    """Also compiles the programs' shared part."""
     WORK.mkdir(parents=True, exist_ok=True)
     with open(WORK / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

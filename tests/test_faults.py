@@ -1,4 +1,4 @@
-"""What an application does wrong stops it, with cause, registers and backtrace."""
+"""An application's fault stops it, with cause, registers and backtrace."""
 from __future__ import annotations
 
 import re
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.faults
 SEGV, FPE, ILL, TRAP, ABRT, TERM = (
     signal.SIGSEGV, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP, signal.SIGABRT, signal.SIGTERM)
 
-# case -> (signal, what the cause says)
+# case -> (signal, text of the cause)
 CASES = {
     "null": (SEGV, r"null|0x0+\b"),
     "read_null": (SEGV, r"null|0x0*8\b"),
@@ -62,7 +62,7 @@ def test_fault(margay, app, case):
         run.says(r"^margay: +#\d+ 0x[0-9a-f]+ main at .*fault\.c:\d+$")
     if case not in SELF:
         run.says(r"\brip\b.*\b[0-9a-f]{16}\b")
-        # a system call stores its arguments, and not what C keeps
+        # a system call saves its arguments, but not callee-saved registers
         run.says(rf"\b{'r9' if case == 'syscall' else 'r15'}\b.*\b[0-9a-f]{{16}}\b")
 
 

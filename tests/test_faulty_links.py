@@ -1,4 +1,5 @@
-"""Booted nodes over faulty links: everything once, in order and right, and no peer is given up."""
+"""Booted nodes over faulty links: every message arrives once, in order and correctly, and no
+peer is given up."""
 from __future__ import annotations
 
 import json

@@ -42,7 +42,7 @@ def row(median: float, unit: str, limit: float | None = None) -> dict:
 
 
 def own() -> dict:
-    """Our numbers: waits of 8, 4, 1 and 0 ms, bandwidths of half of a put's."""
+    """Our numbers: waits of 8, 4, 1 and 0 ms, and half of a put's bandwidth."""
     made = {}
     for link in ("shm", "virtio"):
         for work, wait in zip(WORKS, (8.0, 4.0, 1.0, 0.0)):
@@ -73,7 +73,7 @@ def peers() -> list[dict]:
 
 @pytest.fixture
 def data(tmp_path):
-    """Makes the Data of two files; what they hold may be changed before."""
+    """Makes the Data of two files, whose contents may be changed before."""
     def make(ours: object = None, others: object = None) -> figures.Data:
         paths = tmp_path / "own.json", tmp_path / "peers.json"
         for path, content in zip(paths, (own() if ours is None else ours,
@@ -131,7 +131,7 @@ def test_a_link_that_was_not_measured_has_no_panel_of_its_own(data):
 
 
 class Recording(core.Bench):
-    """Measures nothing; keeps the commands and the names of what would be measured."""
+    """Measures nothing; records the commands and the names of figures."""
 
     def __init__(self) -> None:
         super().__init__(3, "", ("virtio",))
@@ -161,7 +161,7 @@ def test_every_curve_is_of_figures_that_are_measured(monkeypatch):
                          if re.fullmatch(source.pattern, name)]
                 assert len(found) >= 3, (curve.name, source.pattern)
     assert len(bench.figures["mpi_virtio_send_MBps_1024"].limits) == 1
-    # Over a card MPI and puts go the same way, as the peers' guests do: no switch between them.
+    # Over a card MPI and puts use the same set-up as the peers' guests: no switch.
     assert all("--direct" in words for words in bench.commands if "virtio" in words)
 
 
@@ -190,7 +190,7 @@ def test_a_picture_has_its_curves_and_labels(data, name):
 @drawing_wanted
 @pytest.mark.parametrize("name", figures.PICTURES)
 def test_more_is_higher(data, name):
-    """In a picture y grows downwards: the points of a curve lie as its figures do."""
+    """The points of a curve correspond to its figures (y grows downwards in a picture)."""
     drawn = data().drawn(name)
     found = shapes(drawing.svg(drawn))
     for curve, known in drawn.points.items():
@@ -232,7 +232,7 @@ def test_every_colour_has_a_second_one_for_dark_pages(data):
         assert used and used <= set(drawing.DARK)
         for colour in used:
             assert f'[style*="fill: {colour}"]' in text and f'[style*="stroke: {colour}"]' in text
-        for group in shapes(text.encode()).values():            # no letter is black by default
+        for group in shapes(text.encode()).values():            # no text is black by default
             for one in group.iter("{http://www.w3.org/2000/svg}text"):
                 assert "fill: #" in one.get("style")
 
@@ -344,7 +344,7 @@ def test_a_quiet_run_is_taken(data, tmp_path):
     source.write_text(json.dumps(report()))
     figures.take(source, target, "odd")
     taken = json.loads(target.read_text())
-    assert taken == {**own(), "note": "odd"}     # no figure and no key that is not drawn
+    assert taken == {**own(), "note": "odd"}     # no figure or key that is not drawn
     assert data(taken).drawn("wait") == data().drawn("wait")
 
 
@@ -410,7 +410,8 @@ def test_captions_say_what_is_drawn_from_which_run(data):
 
 
 def test_pages_show_the_pictures_of_the_data():
-    """The README one of them; the captions are what `make figures` makes of the two files."""
+    """The README has one of them; the captions are those that `make figures` writes from the two
+    files."""
     made = figures.Data()
     drawn = {name: made.drawn(name) for name in figures.PICTURES}
     shown = {}

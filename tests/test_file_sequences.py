@@ -18,10 +18,10 @@ NAMES = "abcdelm"
 SIZES = (0, 1, 5, 100, 4095, 4096, 4097, 9000, 20000)
 PLACES = (0, 10, 4096, 30000, -1, -50)
 FLAGS = "r w b rc wc bc wct bct bcx bca wa ba rd rn bcn bt rt wcxt".split()
-# What a sequence begins with, so that most calls find something.
+# The first calls of a sequence, so that most others find something.
 BEGIN = ["new s", "mkdir d", "mkdir d/e", "open 0 a bc", "write 0 9000 1", "link a b", "symlink d l",
          "symlink e/a d/m", "open 1 b b", "open 2 d/c bca", "write 2 100 2", "open 3 d r"]
-# Calls by their arguments: a slot, a path, a name alone, a path that does not lead up, a size.
+# Calls by their arguments: a slot, a path, a single name, a path without "..", a size.
 CALLS = r"""open slot path flags/open slot name flags/open slot path flags/close slot/dup slot slot/
 read slot size/pread slot size size/write slot size size/write slot size size/pwrite slot size size/
 lseek slot place whence/ftruncate slot size/fstat slot/fstat slot/append slot whence/fchdir slot/
@@ -33,7 +33,7 @@ SHAPES = [shape.replace("\\/", "/").split() for shape in re.split(r"(?<!\\)/\n?"
 
 
 def path(rng: random.Random, above: bool = True) -> str:
-    """Relative or from the first folder on; no more than one step above the sequence's own."""
+    """Relative, or from the initial folder; at most one step above the sequence's own."""
     names = [rng.choice(NAMES) for _ in range(rng.choice((1, 1, 1, 2, 2, 3)))]
     if len(names) > 1 and rng.random() < 0.6:
         names[0] = rng.choice("dle")

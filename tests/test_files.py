@@ -21,7 +21,7 @@ PLACES = {"9p": ("folder",), "memory": ("/tmp/folder",), "no-dir": ("--no-dir", 
           "read-write": ("--dir", ".:/shared", "/shared/folder")}
 
 
-# --- the same everywhere
+# --- the same on all systems
 
 @pytest.fixture(scope="session")
 def on_host(tmp_path_factory):
@@ -56,7 +56,7 @@ REACH = ("../outside/secret", "../own-sibling/secret", "relative", "absolute", "
 
 @pytest.fixture
 def shared(tmp_path: Path) -> Path:
-    """A folder to share, with links that lead out of it."""
+    """A folder to share, with links that lead outside."""
     own = tmp_path / "own"
     for name in ("own/sub", "own/own", "own-sibling", "outside"):
         (tmp_path / name).mkdir(parents=True)
@@ -92,7 +92,7 @@ def test_nothing_outside(margay, app, tmp_path, shared, guest):
 
 @pytest.mark.nodes(1)
 def test_link_swapped_while_open(margay, app, tmp_path, shared):
-    """A folder becomes a link to one outside, and back, between and within the calls."""
+    """A folder is replaced by a link to one outside, and back, between and during the calls."""
     (shared / "sub" / "file").write_text("inside")
     (tmp_path / "outside" / "file").write_text(OUTSIDE)
     (shared / "elsewhere").symlink_to(tmp_path / "outside")
@@ -231,7 +231,7 @@ def test_killed_while_it_writes(margay, app, tmp_path):
 @pytest.mark.nodes(1)
 @pytest.mark.parametrize("where, limit", [("9p", None), ("9p", 1024), ("memory", None)])
 def test_many_open_files(margay, app, where, limit):
-    """At its limit of open files QEMU's server closes some, and opens them again later."""
+    """At its limit of open files QEMU's server closes some and reopens them later."""
     args = ("--no-dir",) if where == "memory" else ()
     program = ("run", "--no-prefix", *args, app("file_cases"), "many", 1000)
     if limit:
@@ -246,7 +246,7 @@ def test_many_open_files(margay, app, where, limit):
 @pytest.mark.parametrize("megabytes, said", [(0, "42 open, then error 23"),
                                              (16, "1024 open, then error 24")])
 def test_open_files_take_memory_of_tmp(margay, app, megabytes, said):
-    """Without any there are those of the first page (ENFILE), with it as many as descriptors."""
+    """Without it there are those of the first page (ENFILE), with it as many as descriptors."""
     run = margay("run", "--no-prefix", "--tmp", megabytes, app("file_cases"), "most").ok()
     assert run.lines == [said]
 
@@ -260,7 +260,7 @@ def test_large_sparse_file(margay, app, args):
 
 
 def in_small_disc(margay, tmp_path: Path, script: str, *args: object):
-    """Runs margay in a folder of 1 MB, of a mount name space of its own."""
+    """Runs margay in a folder of 1 MB, in its own mount namespace."""
     if subprocess.run(["unshare", "-Urm", "true"], capture_output=True).returncode:
         pytest.skip("this user may not make a name space of mounts (unshare -Urm)")
     small = tmp_path / "small"
@@ -292,8 +292,8 @@ def test_too_far(margay, app):
 
 @pytest.mark.nodes(1)
 def test_refused_rename(margay, app, tmp_path):
-    """The host refuses to rename what is mounted: the open file that it would have replaced has its
-    name still, and no other."""
+    """The host refuses to rename a mount point: the open file that would have been replaced
+    keeps its name."""
     script = ('echo one >kept; >from; mount --bind kept from; echo two >onto; "$0" "$@" && '
               'umount from && ls -A')
     run = in_small_disc(margay, tmp_path, script, "run", "--no-prefix", app("file_cases"), "refused",
@@ -302,7 +302,7 @@ def test_refused_rename(margay, app, tmp_path):
                          "from", "kept", "onto"]
 
 
-# --- what it costs
+# --- costs
 
 @pytest.mark.nodes(1)
 @pytest.mark.parametrize("path, copied", [("file", 0), ("/tmp/file", 16 << 20)])

@@ -45,7 +45,7 @@ def test_calls(margay, app, over, nodes):
 @OVER
 @pytest.mark.parametrize("what, nodes, near, far", FLOODS)
 def test_floods(margay, app, over, what, nodes, near, far):
-    """Nothing is lost, whether the receiver sleeps, or everyone sends before it extracts."""
+    """Nothing is lost, whether the receiver sleeps, or all send before they extract."""
     count = near if over == "shm" else far
     if not count:
         pytest.skip("over shared memory only")

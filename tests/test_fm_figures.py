@@ -21,7 +21,7 @@ DEBIAN_12 = "3.6.3"                              # matplotlib's version, by whic
 
 
 class Recording(Bench):
-    """Measures nothing; keeps the names of what would be measured."""
+    """Measures nothing; records the names of figures."""
 
     def margay(self, *args: str, cpu: int | None = None) -> dict[str, float]:
         return {"MBps": 1.0}

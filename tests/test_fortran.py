@@ -1,7 +1,7 @@
-"""Fortran on nodes: what programs print is what the host's gfortran makes of the same source.
+"""Fortran on nodes: programs print the same as when the host's gfortran compiles the same source.
 
-Programs are tests/languages/NAME.f90. Each is compiled once for the host and once for nodes.
-The library is there: make check has built it.
+Programs are tests/languages/NAME.f90. Each is compiled once for the host and once for nodes. make
+check has built the library.
 """
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def test_as_on_the_host(margay, program, host, name, options):
 
 
 def test_files_in_memory(margay, program, host):
-    """The same without a folder of the host's."""
+    """The same without a folder of the host."""
     run = margay("run", "--no-dir", program("records"), input=INPUT).ok()
     assert run.stdout == host("records").stdout
 
 
 def test_pointers_to_internal_procedures(margay, tmp_path):
-    """gcc makes a function on the stack for each that uses variables of its host; the stack of an
-    image without them runs no code (tests/test_faults.py)."""
+    """gcc makes a trampoline on the stack for nested functions that use their host's variables;
+    images without them have a non-executable stack (tests/test_faults.py)."""
     (tmp_path / "main.f90").write_text("""
 program main
   implicit none
@@ -114,7 +114,8 @@ def test_fixed_form_and_a_preprocessor(margay, tmp_path):
 # ---- ends ----
 
 def comparable(line: str) -> str:
-    """Without the names of scratch files, with one name for an error that C libraries call by two."""
+    """Without names of scratch files, and with one name for an error that C libraries name
+    differently."""
     return line.split("gfortrantmp")[0].replace("Cannot allocate memory", "Out of memory")
 
 
@@ -157,7 +158,7 @@ def test_no_command_is_started(margay, program):
 
 
 def test_two_ranks(margay, program):
-    """Each has its own run-time library, and says whose error it is."""
+    """Each has its own run-time library, which identifies the error."""
     run = margay("run", "-n", 2, program("ends"), "error stop 4").status(4)
     run.says(r"^margay: rank [01] \(node [01]\): backtrace$")
 
@@ -181,8 +182,8 @@ LINKS = {"fortran": ("main_fortran.o", "plus.o", "-lstdc++"), "c++": ("main_plus
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("command", LINKS)
 def test_three_languages(margay, objects, command, link):
-    """Any of the commands links them if the others' libraries are named; Fortran's array goes to
-    C, C++ throws below it, and messages go round."""
+    """Each of the commands links them if the other libraries are named. Fortran passes an array
+    to C, C++ throws below it, and messages go around the ranks."""
     margay(command, "fortran.o", "c.o", *LINKS[command], "-o", "job.elf").ok()
     run = margay("run", "-n", 2, "--no-prefix", "job.elf").ok()
     numbers = "313 5   2.50  2.0  4.0  3.0  4.0 10.0 12.0"
@@ -207,8 +208,7 @@ def test_a_sample_of_gccs_own(margay, tmp_path):
 
 
 def test_gccs_own_tests_are_judged(tmp_path):
-    """A status that is wrong, a program that must fail, and one for other machines are told
-    apart."""
+    """Distinguishes a wrong status, a program that must fail, and one for other machines."""
     sys.path.insert(0, str(ROOT / "tests/gcc"))
     from gfortran import Test
 
@@ -252,7 +252,7 @@ def test_nothing_is_the_hosts(margay, tmp_path):
     assert f"{BUILD}/sysroot/include" in used and "/usr/include" not in used
     (tmp_path / "sines.f90").write_text(
         "subroutine sines(a)\nreal(8) :: a(1000)\na = sin(a)\nend\n")
-    margay("fortran", "-c", "-Ofast", "-mavx2", "sines.f90").ok()     # not those of libmvec
+    margay("fortran", "-c", "-Ofast", "-mavx2", "sines.f90").ok()     # not libmvec's
     symbols = margay("-u", "sines.o", program=Path("/usr/bin/nm")).ok().stdout
     assert symbols.split() == ["U", "sin"]
     assert margay("fortran", "--version").ok().lines[0].startswith("margay fortran ")

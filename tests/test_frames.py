@@ -1,4 +1,4 @@
-"""Messages over network cards: control modes, ends, and what the wire does to frames."""
+"""Messages over network cards: control modes, ends, and faults of the wire."""
 from __future__ import annotations
 
 import pytest
@@ -17,14 +17,14 @@ def ok(margay, app, name, *args, options=()):
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("control", ["interrupt", "watchdog"])
 def test_target_computes(margay, app, control):
-    """Rank 1 makes no call; puts to it and gets from it go on."""
+    """Rank 1 makes no call; puts to it and gets from it continue."""
     ok(margay, app, "ptl_bypass", options=("--control", control))
 
 
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("control", ["interrupt", "poll", "watchdog"])
 def test_looking_is_enough(margay, app, control):
-    """A program that looks for an event in a loop finds it, also where nothing interrupts it."""
+    """A program that polls for an event finds it, even without interrupts."""
     ok(margay, app, "ptl_frames", "looks", options=("--control", control))
 
 
@@ -38,7 +38,7 @@ def test_a_polling_program_need_not_call_over_shared_memory(margay, app):
 
 
 def test_what_the_link_counts_is_shown(margay, app):
-    """Timers that went off, what came too early, the most records of its pools in use."""
+    """Timeouts, early frames, and the peak use of its pools."""
     run = margay("run", *CARDS, "-n", 2, "--stats", "--no-bulk", "--faults", "loss=5%,seed=3",
                  app("ptl_bulk"), 1 << 20).ok()
     for name in ("timeouts", "retransmissions", "pool_sends_high", "pool_parts_high"):
@@ -58,9 +58,9 @@ def test_a_node_that_computes_is_not_interrupted(margay, app, control, link):
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("link", ["virtio", "e1000", "e1000e"])
 def test_what_the_card_interrupts_while_one_polls(margay, app, link):
-    """Forty messages, each of which comes after the answer to the one before. The watchdog's time
-    is so long that no rank goes without a look for it. One interrupt may be late: the card raised
-    it for the halt before, which had seen the frame by itself."""
+    """Forty messages, each sent after the answer to the one before. The watchdog's limit is
+    longer than any time without a poll. One interrupt may be late: the card raised it for the
+    previous halt, which had ended by polling the frame."""
     def arrivals(*control) -> int:
         run = margay("run", *CARDS, "-n", 2, "--no-prefix", "--link", link, "--control", *control,
                      app("ptl_frames"), "asked").ok()
@@ -75,6 +75,6 @@ def test_what_the_card_interrupts_while_one_polls(margay, app, link):
 @pytest.mark.parametrize("case", ["unlink", "leaves", "stays"])
 @pytest.mark.parametrize("faults", ["", BAD_WIRE])
 def test_ends(margay, app, case, faults):
-    """A descriptor or a node may go right behind its put, and the put still arrives."""
+    """A descriptor is unlinked or a node exits right after a put, and the put still arrives."""
     ok(margay, app, "ptl_frames", case,
        options=("--faults", faults, "--crc") if faults else ())

@@ -1,4 +1,4 @@
-"""Engine and link under fuzzing (tests/fuzz): the corpus again, then 5 s of search each
+"""Engine and link under fuzzing (tests/fuzz): first the corpus, then 5 s of search with each target
 (20 s with --long).
 
 `make fuzz` searches for longer.
@@ -58,7 +58,7 @@ def test_search(target, tmp_path, request):
 
 @each
 def test_failing_input_is_kept(target, tmp_path):
-    """The fuzzers' own alarm: an input that makes a step fail ends in a file."""
+    """The fuzzers detect failures: an input whose step fails is written to a file."""
     corpus = tmp_path / "corpus"
     corpus.mkdir()
     (corpus / "input").write_bytes(bytes(16))

@@ -17,7 +17,7 @@ from harness import BUILD, ROOT
 pytestmark = pytest.mark.host
 
 FILES = sorted((ROOT / "tests" / "host").glob("test_*.c"))
-# Many seeds of a simulation each: with gcc's sanitizers alone unless --long is there.
+# Simulations with many seeds each: only with gcc's sanitizers, unless --long is given.
 LONG_ONES = {"test_damage", "test_frames_engines", "test_index", "test_link_bulk",
              "test_link_hostile", "test_link_sim", "test_link_wrap"}
 
@@ -48,14 +48,14 @@ def test_unit_tests(compiler, source):
 
 @pytest.mark.parametrize("faults", [0, 50_000], ids=["no faults", "5 % of each fault"])
 def test_over_frames(faults):
-    """The same tests, their messages carried by the link over a simulated network."""
+    """The same tests, with messages carried by the link over a simulated network."""
     run("check-gcc", "-concurrent", "-link_", CHECK_FRAMES=str(faults))
 
 
 @pytest.mark.parametrize("program", ["check-drivers", "check-e1000", "check-pic", "check-looking",
                                      "check-controls"])
 def test_drivers(program):
-    """A driver against a card of plain memory that misbehaves (tests/drivers)."""
+    """A driver against a faulty card in plain memory (tests/drivers)."""
     run(program)
 
 

@@ -1,5 +1,5 @@
-"""Hostile frames against booted nodes, from a port of the switch that the test holds: the job
-between the nodes does not notice, and what came is in the counters.
+"""Hostile frames against booted nodes, from a port of the switch that the test holds: the job is
+not affected, and the frames are counted.
 
 tests/host/test_link_hostile.c does the same, and more, with simulated nodes.
 """
@@ -49,7 +49,7 @@ def attacked(margay, app, tmp_path: Path, port: Port, where: str, makes: Makes, 
     live = margay.start("run", "-n", NODES, "--link", "virtio", "--json", report, "--test-port",
                         f"{port.far.fileno()}:{where}", *options, app("ptl_bulk"), LARGEST,
                         enough.name, pass_fds=(port.far.fileno(),))
-    port.far.close()           # the launcher and the switch have it
+    port.far.close()           # the launcher and the switch own it
     sent = 0
     while live.process.poll() is None and sent < most:
         now = made[sent:sent + batch] or [next(source) for _ in range(batch)]
@@ -62,13 +62,13 @@ def attacked(margay, app, tmp_path: Path, port: Port, where: str, makes: Makes, 
     run = live.wait().ok()
     assert [line.removeprefix("[0] ") for line in run.lines[:2]] == ["ok transfers", "ok order"]
     outcome = Outcome(json.loads(report.read_text()), sent)
-    # No peer was given up, and all that was said about the others was about the others.
+    # No peer was given up, and no message was about the job's own nodes.
     assert outcome.sum("peers_lost") == 0, outcome.nodes
     return outcome
 
 
 def plausible(rng: random.Random, sender: int, to: int) -> Frame:
-    """What could be the next frame of that node: the first of a lane, or one soon after."""
+    """A plausible next frame of that node: the first of a lane, or a later one."""
     what = rng.choice(["whole", "whole", "batch", "none", "announcement", "reset", "grant",
                        "bulk", "again"])
     kind = {"reset": RESET, "grant": GRANT, "bulk": BULK, "again": BULK}.get(what, MSG)
@@ -107,7 +107,7 @@ def plausible(rng: random.Random, sender: int, to: int) -> Frame:
 
 
 def aggregate(rng: random.Random, sender: int, to: int, key: bytes | None = None) -> bytes:
-    """Several of them in one frame."""
+    """Several of these in one aggregate."""
     each = [replace(plausible(rng, sender, to), card=0).encode(key)
             for _ in range(rng.randrange(1, 5))]
     fitting = [data for data in each if len(data) % 8 == 0 and len(data) < 10_000]
@@ -131,7 +131,7 @@ def spoilt(rng: random.Random, data: bytes) -> bytes:
 
 
 def test_the_switch_refuses_other_nodes_names(margay, app, tmp_path, port):
-    """A port that belongs to none of the job's nodes, as which it may speak: foreign."""
+    """A port whose number is no node of the job: its frames are foreign."""
     def makes(rng):
         while True:
             sender, to = two(rng)
@@ -148,7 +148,7 @@ def test_the_switch_refuses_other_nodes_names(margay, app, tmp_path, port):
 
 
 def test_frames_that_cannot_be_in_a_nodes_own_name(margay, app, tmp_path, port):
-    """Another card of node 2: frames that no correct sender sends are dropped, from any node."""
+    """A second card of node 2: frames that no correct sender sends are dropped, from any node."""
     def makes(rng):
         while True:
             to = rng.randrange(2)
@@ -156,7 +156,7 @@ def test_frames_that_cannot_be_in_a_nodes_own_name(margay, app, tmp_path, port):
                         messages=1, payload=bytes(64), length=64)
             none = replace(put, messages=0, payload=b"", length=0)
             late = replace(put, destination=LIFE - 1)
-            # Outside the window; and of an earlier life, to a node that has heard of this one.
+            # Outside the window; and of an earlier life, to a node that knows this one.
             yield replace(put, sequence=1000 + rng.getrandbits(24)).encode()
             yield replace(put, source=1 + rng.randrange(LIFE - 1)).encode()
             yield replace(none, ack=1 + rng.getrandbits(30)).encode()
@@ -191,10 +191,10 @@ def test_frames_that_cannot_be_in_a_nodes_own_name(margay, app, tmp_path, port):
             yield replace(grant, kind=rng.choice([0, 5, 6, 7]),
                           announce=rng.randrange(2)).encode()
             yield replace(put, length=63).encode() * 2
-            # Behind one that is taken for what it is, one for another node, or a bit of one.
+            # An acceptable frame, followed by one for another node, or by a piece of one.
             yield late.encode() + replace(put, to=1 - to, length=63).encode()
             yield late.encode() + rng.randbytes(rng.randrange(1, 64))
-            # Of no message that there was; to the bulk card: they take buffers of those that were.
+            # Of no real message, to the bulk card: they use up buffers of real ones.
             bulk = replace(grant, kind=BULK, sequence=1000 + rng.getrandbits(24))
             yield replace(bulk, payload=rng.randbytes(8)).encode()
             if rng.random() < 0.3:
@@ -210,7 +210,7 @@ def test_frames_that_cannot_be_in_a_nodes_own_name(margay, app, tmp_path, port):
 
 
 def test_forged_frames_against_a_key(margay, app, tmp_path, port):
-    """The switch forwards everything; the nodes know each other by the job's key."""
+    """The switch forwards everything; the job's key authenticates the nodes."""
     def makes(rng):
         key = rng.randbytes(16)
         while True:
@@ -228,7 +228,7 @@ def test_forged_frames_against_a_key(margay, app, tmp_path, port):
 
 @pytest.mark.parametrize("auth", [[], ["--auth"]], ids=["plain", "auth"])
 def test_replayed_frames(margay, app, tmp_path, port, auth):
-    """The nodes receive again any frames that they have sent each other, with or without a key."""
+    """Any frames of the nodes are replayed to them, with or without a key."""
     capture = tmp_path / CAPTURE
 
     def makes(rng):
@@ -241,12 +241,12 @@ def test_replayed_frames(margay, app, tmp_path, port, auth):
             yield rng.choice(said) if said else b""
     got = attacked(margay, app, tmp_path, port, f"{NODES}", makes, "--accept-forged", "--pcap",
                    capture, *auth, least=300)
-    # A few frames of the nodes' own have wrong tags: see docs/wire.md.
+    # A few of the nodes' own frames have wrong tags: see docs/wire.md.
     assert got.sum("duplicates") > 100 and got.sum("forged") < got.sent / 100
 
 
 def test_replayed_frames_of_another_job(margay, app, tmp_path, port):
-    """They have the right numbers and incarnations, but another key."""
+    """They have correct numbers and incarnations, but another key."""
     capture = tmp_path / CAPTURE
     key = "00112233445566778899aabbccddeeff"
     margay("run", "-n", NODES, "--link", "virtio", f"--auth={key}", "--pcap", capture,
@@ -264,7 +264,7 @@ def test_replayed_frames_of_another_job(margay, app, tmp_path, port):
 
 @pytest.mark.parametrize("size", [60, 8000])
 def test_floods(margay, app, tmp_path, port, size):
-    """More frames than the job has, of any content, in large batches."""
+    """More frames than the job's own, of any content, in large batches."""
     def makes(rng):
         garbage = [frames.address(to) + frames.address(NODES) + b"\x88\xb5" + rng.randbytes(size)
                    for to in (0, 1) for _ in range(100)]

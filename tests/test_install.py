@@ -1,4 +1,4 @@
-"""`make install` and `make deb`: what they install works by itself, for an ordinary user."""
+"""`make install` and `make deb`: the installed files work alone, for an ordinary user."""
 from __future__ import annotations
 
 import gzip
@@ -78,13 +78,13 @@ int main()
 	}
 }
 """
-# Hides the checkout from what it runs, as an ordinary user.
+# Runs a command as an ordinary user, with the checkout hidden.
 HIDDEN = ('mount -t tmpfs none "$0" && '
           f'exec setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups -- "$@"')
 
 
 def make(*words: str) -> subprocess.CompletedProcess[str]:
-    """A make of its own, not a part of the one that runs the tests."""
+    """A separate make, not a part of the one that runs the tests."""
     env = {name: value for name, value in os.environ.items()
            if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MARGAY_READY")}
     return subprocess.run(["make", "-C", str(ROOT), "--no-print-directory", *words], env=env,
@@ -98,7 +98,7 @@ def made(*words: str) -> None:
 
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
-    """A folder that every user can reach, unlike pytest's own."""
+    """A folder accessible to every user, unlike pytest's own."""
     path = Path(tempfile.mkdtemp(prefix="margay-install-"))
     path.chmod(0o755)
     yield path
@@ -155,7 +155,7 @@ def user(margay: Margay, home: Path) -> Callable[..., Run]:
 
 
 def pkg_config(place: Path, name: str) -> list[str]:
-    """What it says of a library in lib/margay/pkgconfig."""
+    """pkg-config's answer about a library in lib/margay/pkgconfig."""
     return subprocess.run(["pkg-config", "--cflags", "--libs", name], check=True, text=True,
                           capture_output=True, env={
                               **os.environ, "PKG_CONFIG_PATH": f"{place}/lib/margay/pkgconfig"}
@@ -222,7 +222,7 @@ def test_examples(installed, user):
 
 
 def test_the_tree_does_not_name_the_checkout(place):
-    """No file names the folder where it was built, except debug data: the tree may be moved."""
+    """No file but debug data contains the path of the build folder: the tree may be moved."""
     texts = [path for path in place.rglob("*") if path.is_file() and not path.is_symlink()
              and path.suffix not in (".a", ".o", ".pyc", ".gz")]
     named = [str(path) for path in texts if str(ROOT).encode() in path.read_bytes()]
@@ -358,7 +358,7 @@ def test_mpi_is_carried(request, user, home, name):
 
 @with_mpi
 def test_the_package_of_mpi(package):
-    """Its commands are in it alone; each has a page, and is an alternative."""
+    """Only this package has its commands; each has a page, and is an alternative."""
     asked = subprocess.run(["dpkg-deb", "-f", mpi_deb(), "Package", "Depends"], check=True,
                            capture_output=True, text=True).stdout.splitlines()
     assert asked == ["Package: margay-mpi", f"Depends: margay (= {VERSION}-1)"]
@@ -379,7 +379,7 @@ def test_the_package_of_mpi(package):
 # ---- pages ----
 
 def visible(text: str) -> str:
-    """A man page as it is read, one line."""
+    """The text of a man page, as one line."""
     done = subprocess.run(["groff", "-man", "-Tascii", "-P-cbou", "-rLL=400n", "-ww"], input=text,
                           capture_output=True, text=True)
     assert done.returncode == 0 and not done.stderr, done.stderr
@@ -409,7 +409,7 @@ def test_the_front_page_names_the_commands(installed):
 
 
 def complete(installed: Path, folder: Path, *words: str) -> set[str]:
-    """What bash's completion offers for the last word."""
+    """The completions that bash offers for the last word."""
     script = ('source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _margay; '
               'printf "%s\\n" "${COMPREPLY[@]}"')
     done = subprocess.run(
@@ -496,7 +496,7 @@ add_test(NAME one COMMAND plus)
 
 @pytest.fixture(params=["installed", "checkout"])
 def folders(request: pytest.FixtureRequest) -> tuple[Path, Path]:
-    """Those of the toolchain file and of the .pc file."""
+    """The variables of the toolchain file and of the .pc file."""
     if request.param == "checkout":
         return ROOT / "cmake", BUILD / "pkgconfig"
     installed = request.getfixturevalue("installed")
@@ -520,7 +520,7 @@ def test_cmake(margay, folders, tmp_path):
 
 
 def test_cmake_of_two_languages(margay, folders, tmp_path):
-    """C and C++ in one project, compiled and linked by the command of each."""
+    """C and C++ in one project, each compiled and linked by its own command."""
     toolchain, _ = folders
     (tmp_path / "CMakeLists.txt").write_text(CMAKE_PLUS)
     (tmp_path / "plus.cc").write_text(PLUS.replace('"1.41421"', "part()").replace(

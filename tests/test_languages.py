@@ -1,7 +1,7 @@
-"""C++ on nodes: what programs print is what the host's g++ makes of the same source.
+"""C++ on nodes: programs print the same as when the host's g++ compiles the same source.
 
-Programs are tests/languages/NAME.cc. Each is compiled once for the host and once for nodes.
-The library is there: make check has built it.
+Programs are tests/languages/NAME.cc. Each is compiled once for the host and once for nodes. make
+check has built the library.
 """
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_as_on_the_host(margay, program, host, name):
     ("-O1", "-D_GLIBCXX_USE_CXX11_ABI=0"), ("-O1", "-Wl,--gc-sections", "-lstdc++fs"),
 ], ids=" ".join)
 def test_options(margay, program, host, options):
-    """Exceptions and types at run time, however it is compiled. The old ABI has other names."""
+    """Exceptions and run-time types, with various options. The old ABI has other names."""
     expected = host("throwing").stdout
     if "-D_GLIBCXX_USE_CXX11_ABI=0" in options:
         expected = expected.replace("std::__cxx11::", "std::")
@@ -79,13 +79,13 @@ def test_options(margay, program, host, options):
 
 
 def test_files_in_memory(margay, program, host):
-    """The same without a folder of the host's: everything of <filesystem> in memory."""
+    """The same without a folder of the host: all of <filesystem> in memory."""
     run = margay("run", "--no-dir", program("files"), "/tmp").ok()
     assert run.stdout == host("files").stdout
 
 
 def test_no_second_thread(margay, program):
-    """Locks that nothing would free end the program; std::async falls back to deferred."""
+    """Deadlocks of one thread end the program; std::async falls back to deferred."""
     run = margay("run", program("threads"), "node").status(134)
     assert run.lines[-1] == ("1 6 generic:11 Resource temporarily unavailable generic:11")
     run.says("the program waits for a lock, condition or semaphore that only another thread")
@@ -93,7 +93,7 @@ def test_no_second_thread(margay, program):
 
 
 def test_quick_exit(margay, program, host):
-    """It destroys nothing."""
+    """No destructor runs."""
     run = margay("run", program("ending"), "1").status(4)
     assert run.stdout == host("ending", "1").stdout
     assert run.stdout.endswith("quick ") and "-mine" not in run.stdout
@@ -129,7 +129,7 @@ def test_c_and_portals(margay, mixed, nodes):
 
 
 def test_an_exception_in_an_event_handler(margay, mixed):
-    """It ends the rank, though main would catch it: the handler runs between two instructions."""
+    """It ends the rank, though main has a catch: the handler runs between two instructions."""
     run = margay("run", mixed, "throw").status(134)
     run.says("an instance of 'std::domain_error'$")
     run.says(r"^margay:   in an event handler \(upcall\)$")
@@ -138,7 +138,7 @@ def test_an_exception_in_an_event_handler(margay, mixed):
 
 
 def test_c_main_with_objects_of_cplusplus(margay, tmp_path):
-    """margay cc links them with -lstdc++, and says what is missing without."""
+    """margay cc links them with -lstdc++, and without it names the missing option."""
     (tmp_path / "part.cc").write_text(
         '#include <string>\nextern "C" int part(int n) {\n'
         "  try { throw std::string(n, 'x'); } catch (std::string &s) { return s.size(); } }\n")
@@ -161,7 +161,7 @@ def test_a_sample_of_gccs_own():
 
 
 def test_gccs_own_tests_in_parts():
-    """The parts are all tests, each once; a part that cannot be is refused."""
+    """The parts together are all tests, each once; an impossible part is refused."""
     def suite(*arguments: str) -> subprocess.CompletedProcess:
         return subprocess.run(["/usr/bin/python3", ROOT / "tests/gcc/gfortran.py", *arguments],
                               capture_output=True, text=True, check=False)
@@ -189,7 +189,7 @@ def judged(tmp_path: Path) -> Callable:
 
 
 def test_gccs_own_tests_are_judged(judged):
-    """What passes, what fails, what must fail; the suite's helpers and files are there."""
+    """Tests that pass, fail, and must fail; the suite's helpers and files are available."""
     fails = "int main() { return 3; }"
     assert judged("do run").check() == ""
     assert "status 3" in judged("do run", text=fails).check()
@@ -231,7 +231,7 @@ def test_which_of_gccs_own_apply(judged, applies, directives):
 
 
 def test_options_of_gccs_own(judged):
-    """The last dg-options counts; others are added; other machines' are not."""
+    """The last dg-options applies; other options are added, except other machines'."""
     test = judged("do run", 'options "-O0"', 'options "-std=gnu++20 -DA"',
                   'options "-DB" { target *-*-mingw* }',
                   'additional-options "-pthread" { target pthread }',
@@ -241,7 +241,7 @@ def test_options_of_gccs_own(judged):
 
 
 def test_reasons_of_gccs_own(judged, capsys):
-    """One that fails without a reason and one that passes with one are errors."""
+    """A failure without a reason on file is an error, and so is a pass with one."""
     import dejagnu
 
     class Fake:
@@ -310,7 +310,7 @@ def test_where_the_library_is(margay, hello):
 
 
 def test_two_builders(margay, hello):
-    """The second builder waits for the first, and finds what that one has made."""
+    """The second builder waits for the first, and uses its result."""
     where = margay("c++", "--where").ok().stdout.strip()
     home = hello / "cache/margay/languages"
     home.mkdir(parents=True)
@@ -325,13 +325,13 @@ def test_two_builders(margay, hello):
 
 
 def opened(processes: list[int], path: str) -> bool:
-    """Does one of them have the file open?"""
+    """Whether one of them has the file open."""
     return any(os.path.realpath(fd) == path for pid in processes
                for fd in Path(f"/proc/{pid}/fd").glob("*"))
 
 
 def test_a_library_that_cannot_be_built(margay, hello):
-    """Neither a network nor the source; no place; compilers of two versions."""
+    """No network and no source; no space; compilers of two versions."""
     gcc = hello / "gcc"
     gcc.write_text('#!/bin/sh\n[ "$1" = -dumpfullversion ] && echo 12.9.9 && exit\nexec gcc "$@"\n')
     gcc.chmod(0o755)
@@ -342,7 +342,7 @@ def test_a_library_that_cannot_be_built(margay, hello):
 
 
 def test_a_folder_with_a_space(margay, hello):
-    """GCC's own makefiles cannot have it, which is said at once."""
+    """GCC's makefiles cannot handle it, which is reported at once."""
     run = margay("c++", "hello.cc", env={"XDG_CACHE_HOME": str(hello / "a cache")}).status(125)
     run.says("cannot be built in a folder with a space in its name: .*/a cache/margay")
 

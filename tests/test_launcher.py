@@ -1,4 +1,4 @@
-"""tools/margay from outside: output, files, exit status, signals, what stays behind."""
+"""tools/margay as a command: output, files, exit status, signals, leftovers."""
 from __future__ import annotations
 
 import gzip
@@ -44,7 +44,7 @@ def test_signal_while_the_nodes_boot(margay, app, number):
 
 
 def test_ctrl_c_of_a_terminal(margay, app):
-    """A terminal signals the whole foreground group: no node may die of it."""
+    """A terminal signals the whole foreground group, which must not kill a node."""
     live = waiting(margay, app, 2, "event")
     os.killpg(live.process.pid, signal.SIGINT)
     run = live.wait().status(130)
@@ -56,12 +56,12 @@ def test_second_ctrl_c_ends_at_once(margay, app):
     live.signal(signal.SIGINT)
     live.signal(signal.SIGINT)
     run = live.wait()
-    # The second one may find Python on its way out, where nothing holds it back any more.
+    # The second signal may arrive while Python exits, where it is no longer handled.
     assert run.returncode in (130, -signal.SIGINT) and "Traceback" not in run.stderr, run.describe()
 
 
 def test_killed_launcher_leaves_nothing(margay, app):
-    """SIGKILL of the launcher: its nodes go with it (the fixture looks for them)."""
+    """SIGKILL of the launcher: its nodes end with it (the fixture checks)."""
     live = waiting(margay, app, 4, "spin")
     assert len(live.nodes()) == 4
     os.kill(live.process.pid, signal.SIGKILL)
@@ -88,7 +88,7 @@ def ask_until(live, *patterns: bytes) -> None:
 
 
 def test_sigquit_prints_what_each_rank_does(margay, app):
-    """Backtraces of all ranks, and what they wait for; the job goes on."""
+    """Backtraces of all ranks, and what they wait for; the job continues."""
     live = waiting(margay, app, 2, "event")
     ask_until(live, *(rb"^margay: rank %d \(node %d\) waits for an event \(PtlEQWait\)$" % (rank, rank)
                       for rank in range(2)),
@@ -107,7 +107,7 @@ def test_sigquit_while_a_rank_computes(margay, app):
 
 
 def test_two_machines_at_once(margay, app):
-    """Neither sees the other's ranks, output or end."""
+    """Neither job is affected by the other's ranks, output or end."""
     one = margay.start("run", "-n", 3, app("ring"), 30)
     two = margay.start("run", "-n", 2, app("ring"), 20)
     one.wait().ok().prints("30 laps over 3 ranks")
@@ -140,7 +140,7 @@ def lines_of(margay, app, nodes: int, count: int) -> None:
 
 
 def test_output_to_a_reader_that_leaves(margay, app):
-    """Like `margay run ... | head -1`: an end, not a hang and no traceback."""
+    """Like `margay run ... | head -1`: it ends without a hang or a traceback."""
     live = margay.start("run", app("output"), "lines", 20_000)
     live.wait_for(r"^0+$")
     live.leave()
@@ -157,14 +157,14 @@ def test_stdout_and_stderr_apart(margay, app):
 
 
 def test_whole_lines(margay, app):
-    """Pieces of a line are joined, and the last line gets its end."""
+    """Pieces of a line are joined, and the last line gets a newline."""
     run = margay("run", "-n", 2, app("output"), "partial").ok()
     line = "".join(f"piece{i} " for i in range(10))
     assert run.of_rank(0) == run.of_rank(1) == [line, "last"]
 
 
 def test_lines_need_no_bell_each(margay, app, tmp_path):
-    """The launcher reads output that flows without being rung."""
+    """The launcher reads continuous output without a doorbell."""
     margay("run", "--json", "job.json", app("output"), "lines", 50_000).ok()
     stats = json.loads((tmp_path / "job.json").read_text())["ranks"][0]["stats"]
     assert stats["console_bytes"] > 5_000_000 and stats["bells_rung"] < 5_000
@@ -179,7 +179,7 @@ def test_output_without_prefix_is_exact(margay, app, nodes):
 
 
 def test_compressed_output(margay, app):
-    """What `gzip -c` writes on a node, gzip reads here."""
+    """The host's gzip reads the output of `gzip -c` on a node."""
     plain = b"".join(b"line %d\n" % at for at in range(30_000))
     run = margay("run", "--no-prefix", app("output"), "cat", input=gzip.compress(plain)).ok()
     assert gzip.decompress(run.out) == plain
@@ -196,8 +196,8 @@ def test_no_progress_line_without_a_terminal(margay, app):
 
 
 def test_progress_line_on_a_terminal(margay, app, tmp_path):
-    """While nodes boot; it is wiped before the first output. The last node's machine starts only
-    when the line has been shown, however fast the others are."""
+    """Shown while nodes boot, and wiped before the first output. The last node's machine starts
+    only after the line was shown, however fast the others are."""
     slow, shown = tmp_path / "qemu", tmp_path / "shown"
     typescript = tmp_path / "typescript"
     os.mkfifo(shown)
@@ -217,7 +217,7 @@ exec {machine.PROGRAM} "$@"
     text = typescript.read_bytes()
     lines = re.findall(rb"\r\x1b\[K(margay: booting, \d+ of 16 nodes run)", text)
     assert lines, text[:500]
-    # what a terminal shows in the end: wiped parts are gone
+    # the terminal's final contents, without wiped parts
     rows = [row.rsplit(b"\r\x1b[K", 1)[-1].strip() for row in text.split(b"\n")]
     assert sorted(row for row in rows if b"hello from" in row) == sorted(
         b"[%d] hello from rank %d of 16 on node%d" % (r, r, r) for r in range(16))
@@ -233,8 +233,8 @@ def test_standard_input_goes_to_rank_0(margay, app, size):
 
 
 def test_each_line_of_standard_input_wakes_the_program(margay, app):
-    """A line is written only when the one before has come back: were one of them noticed at the
-    launcher's next idle look, 400 would take minutes."""
+    """A line is written only when the previous one has come back: if the launcher noticed them
+    only when it polls idly, 400 would take minutes."""
     script = (f'coproc {MARGAY} run --no-prefix {app("output")} echo; '
               'for i in {1..400}; do echo "line $i" >&${COPROC[1]}; read -r got <&${COPROC[0]}; '
               '[ "$got" = "line $i" ] || exit 1; done; eval "exec ${COPROC[1]}>&-"; wait')
@@ -242,7 +242,7 @@ def test_each_line_of_standard_input_wakes_the_program(margay, app):
 
 
 def test_standard_input_stays_for_the_next_command(margay, app):
-    """A program that reads none leaves all of it."""
+    """A program that reads no input leaves all of it."""
     script = f'{MARGAY} run --no-prefix {app("hello")} >/dev/null; exec cat'
     assert margay("-c", script, program="/bin/bash", input="left alone\n").ok().lines == ["left alone"]
 
@@ -295,7 +295,7 @@ def test_stats(margay, app):
 
 def test_only_peers_that_were_sent_to_cost_memory(margay, app, tmp_path):
     """Rule 31: hello sends nothing; in a ring of four each sends to the next and, in the
-    barrier, to the one behind that too."""
+    barrier, also to the one after that."""
     def peer_bytes(name: str, nodes: int, *args) -> list[int]:
         report = tmp_path / f"{name}.json"
         margay("run", "-n", nodes, "--stats", "--json", report, app(name), *args).ok()
@@ -317,8 +317,8 @@ def test_dry_run_starts_nothing(margay, app):
 
 
 def test_nodes_bound_to_cores(margay, app):
-    """All threads of a node's QEMU keep to its core, and --verbose says which; more nodes than
-    cores share them."""
+    """All threads of a node's QEMU stay on its core, which --verbose names; more nodes than
+    cores share cores."""
     cores = sorted(os.sched_getaffinity(0))
     live = waiting(margay, app, 3, "sleep", "--bind-to", "core", "--verbose")
     said = live.wait_for(r"node (\d) is process (\d+) on core (\d+)$", count=3)
@@ -328,7 +328,7 @@ def test_nodes_bound_to_cores(margay, app):
         assert (rank, pid, core) in [tuple(map(int, match.groups())) for match in said]
         kept = [os.sched_getaffinity(pid)]
         for thread in Path(f"/proc/{pid}/task").iterdir():
-            with suppress(ProcessLookupError):        # QEMU ends what it has no work for
+            with suppress(ProcessLookupError):        # QEMU ends idle threads
                 kept.append(os.sched_getaffinity(int(thread.name)))
         assert len(kept) > 2 and all(one == {core} for one in kept), kept
     live.signal(signal.SIGTERM)
@@ -360,7 +360,7 @@ def test_version(margay):
     assert margay("--version").ok().prints(r"^margay \S+$")
 
 
-# command -> (cause, cure) in the message; every one ends with status 125
+# command -> (cause, cure) in the message; each ends with status 125
 ERRORS = {
     "no command": ((), r"usage: margay COMMAND"),
     "unknown command": (("fly",), r"unknown command fly"),
@@ -427,7 +427,7 @@ def test_options_of_mpirun(margay, app, options):
 
 
 def test_gdb_stops_in_main(margay, app):
-    """The job ends with gdb, and gdb with rank 1, which rank 0 lets go when it has printed."""
+    """The job ends with gdb, and gdb with rank 1, which ends after rank 0 has printed."""
     run = margay("gdb", "-n", 2, "--rank", 1, "--batch", "--ex", "info source", "--ex", "continue",
                  app("ring"), 3, timeout=100)
     assert "ring.c" in run.stdout + run.stderr
@@ -435,7 +435,7 @@ def test_gdb_stops_in_main(margay, app):
 
 
 def test_gdb_is_not_ended_with_the_program(margay, app, tmp_path):
-    """What gdb still has to print when the last rank has ended is printed."""
+    """gdb's output after the end of the last rank is printed."""
     slow = tmp_path / "gdb"
     slow.write_text("#!/bin/sh\ngdb \"$@\"\nsleep 1\necho gdb has ended\n")
     slow.chmod(0o755)
@@ -444,7 +444,7 @@ def test_gdb_is_not_ended_with_the_program(margay, app, tmp_path):
 
 
 def test_nothing_stays_behind_is_checked(margay, tmp_path):
-    """The check itself: a process and a file that a run leaves are found."""
+    """The check itself: it finds a process and a file that a run leaves."""
     script = tmp_path / "leaves"
     script.write_text("#!/bin/sh\nsleep 100 >/dev/null 2>&1 &\n: >$TMPDIR/left\nexit 0\n")
     script.chmod(0o755)

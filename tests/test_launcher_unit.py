@@ -1,7 +1,7 @@
 """The launcher's pure parts: options, errors, lines, encoding, layout, cc.
 
-Nothing here boots a node; where a QEMU is needed, a script plays a broken one.
-test_launcher.py drives the whole command.
+Nothing here boots a node; where a QEMU is needed, a script simulates a broken one. test_launcher.py
+drives the whole command.
 """
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_arguments_survive_encoding(arguments):
 
 @given(st.binary(max_size=40).filter(lambda b: 0 not in b))
 def test_grub_quoting(argument):
-    """A word of grub.cfg: plain, or within single quotes that nothing inside can end."""
+    """A word of grub.cfg: plain, or in single quotes that its contents cannot end."""
     word = grub.quoted(encode.argument(os.fsdecode(argument)))
     inner = word[1:-1] if word.startswith("'") else word
     assert "'" not in inner and " " not in word and "\n" not in word
@@ -180,7 +180,7 @@ def test_pxe_is_checked(words):
 
 
 def test_first_handles_cannot_be_foreseen():
-    """Another seed in each job, node and life; the same in all jobs with --icount."""
+    """A different seed in each job, node and life; with --icount the same in all jobs."""
     def seeds(*words):
         job = options.parse([*words, "a"])
         return [machine.handle_seed(job, rank, life) for rank in (0, 1) for life in (1, 2)]
@@ -381,7 +381,8 @@ def test_kvm_is_believed_after_a_probe_only(monkeypatch, tmp_path):
     ("max", ""), ("max,-syscall", "a probe node faulted in its first system calls"),
     ("none", "unable to find CPU model")])
 def test_probe_node_runs_to_its_end(layout, app, tmp_path, cpu, answer):
-    """A QEMU that takes TCG for KVM. Without SYSCALL main is reached, and nothing works there."""
+    """A QEMU that uses TCG when asked for KVM. Without SYSCALL main is reached, but nothing
+    works."""
     qemu = tmp_path / "qemu"
     qemu.write_text(f"""#!/bin/bash
 arguments=("${{@//kvm/tcg}}")
@@ -448,7 +449,7 @@ def test_cc_explains_missing_functions():
     assert libraries.explain(text.format("own")) == ""
 
 
-# --- a QEMU that does not do its part
+# --- a faulty QEMU
 
 def broken_qemu(tmp_path: Path, text: str, boot_seconds: int = 30) -> dict[str, str]:
     script = tmp_path / "qemu"
@@ -458,7 +459,7 @@ def broken_qemu(tmp_path: Path, text: str, boot_seconds: int = 30) -> dict[str, 
 
 
 def test_machine_that_never_boots(margay, app, tmp_path):
-    """The message has what the node said on its serial port (descriptor 4)."""
+    """The message contains the node's output on its serial port (descriptor 4)."""
     env = broken_qemu(tmp_path, "echo stuck in the firmware >&4\nexec sleep 100\n", 3)
     run = margay("run", "-n", 3, "--accel", "tcg", app("hello"), env=env)
     run.status(125).says("ranks 0 to 2 did not reach main within 3 s")
@@ -467,7 +468,7 @@ def test_machine_that_never_boots(margay, app, tmp_path):
 
 
 def test_stopped_machine_is_waited_for(margay, app, tmp_path):
-    """A QEMU that was stopped is late, not broken: the timeout ends this job."""
+    """A stopped QEMU is late, not broken: the timeout ends this job."""
     env = broken_qemu(tmp_path, "kill -STOP $$\n", 3)
     run = margay("run", "--accel", "tcg", "--timeout", 5, app("hello"), env=env)
     assert "did not reach main" not in run.status(124).stderr

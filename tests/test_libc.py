@@ -1,4 +1,4 @@
-"""The C library as applications see it: musl, crt0, system calls, mathematics."""
+"""The C library in applications: musl, crt0, system calls, mathematics."""
 from __future__ import annotations
 
 import os
@@ -19,11 +19,11 @@ from margaylib import machine  # noqa: E402
 pytestmark = pytest.mark.libc
 
 CLOCK_NS = 1_000_000           # by which a node's clock may be early
-START = 4.0                    # seconds that QEMU takes to start, in the test of the clock
+START = 4.0                    # seconds that QEMU needs to start in the test of the clock
 
 
 def all_ok(run, least: int) -> None:
-    """Every line says ok, no test came twice, and there are as many as there should be."""
+    """Every line is "ok", no test is repeated, and their number is right."""
     run.ok()
     lines = [line for line in run.lines if line.startswith(("ok ", "not ok "))]
     assert lines == run.lines and not [line for line in lines if not line.startswith("ok ")], (
@@ -54,7 +54,7 @@ def test_system(margay, app):
 
 
 def test_posix(margay, app):
-    """What programs of others call; the program ends by err(3, ...)."""
+    """Functions that existing programs call; the program ends by err(3, ...)."""
     run = margay("run", "-n", 1, app("libc_posix")).status(3)
     assert len(run.lines) >= 83 and not [line for line in run.lines if not line.startswith("ok ")]
     run.says(r"libc_posix.*: a warning: No such file or directory\n")
@@ -64,7 +64,7 @@ def test_posix(margay, app):
 
 @pytest.mark.parametrize("folder", ["folder", "/tmp/folder"])
 def test_what_others_call(margay, app, tmp_path, folder):
-    """Functions and headers that programs of others want; every line is what it is on Linux."""
+    """Functions and headers that existing programs need; every line is the same as on Linux."""
     program = tmp_path / "rest"
     subprocess.run(["cc", "-O1", "-w", "-o", program, ROOT / "tests" / "apps" / "posix_rest.c",
                     "-latomic"], check=True)
@@ -85,8 +85,8 @@ def test_lock_that_nothing_frees(margay, tmp_path):
 
 
 def test_signal_of_a_timer_ends_a_read(margay, tmp_path):
-    """Of standard input, to which nothing is written; where SA_RESTART is set it goes on, and the
-    handler leaves."""
+    """A signal interrupts a read of standard input without data; with SA_RESTART the read
+    continues, and the handler exits."""
     (tmp_path / "read.c").write_text("""
 #include <errno.h>
 #include <signal.h>
@@ -123,7 +123,8 @@ int main(void)
 
 @pytest.mark.parametrize("mem", [24, 256])
 def test_memory(margay, app, mem):
-    """Random calls of malloc and its kin, with and without enough memory; mappings twice."""
+    """Random calls of malloc and related functions, with and without enough memory; mappings
+    twice."""
     run = margay("run", "-n", 1, "--mem", mem, app("libc_memory"), 4711)
     run.ok()
     assert len(run.lines) == 28 and all(line.startswith("ok ") for line in run.lines)
@@ -138,9 +139,9 @@ def test_free_of_what_is_no_block(margay, tmp_path):
 
 
 def test_realtime_is_the_hosts(margay, app, tmp_path):
-    """However long QEMU took to start: what the application's clock says when it is asked lies
-    between the asking and the answer, by the host's clock. It may be late by the time for which
-    the launcher had no processor, but not by that of QEMU's start, which is long here."""
+    """However long QEMU takes to start, the application's clock is between the host's times of
+    the question and of the answer. It may be late by the time for which the launcher had no
+    processor, but not by QEMU's start, which is long here."""
     fifo, gate, slow = tmp_path / "input", tmp_path / "gate", tmp_path / "qemu"
     os.mkfifo(fifo)
     os.mkfifo(gate)
@@ -162,7 +163,7 @@ def test_realtime_is_the_hosts(margay, app, tmp_path):
 
 @pytest.mark.every_link
 def test_names_on_two_nodes(margay, app):
-    """Rank, size and node name are each node's own."""
+    """Each node has its own rank and node name, and the size."""
     run = margay("run", "-n", 3, app("hello")).ok()
     assert sorted(run.lines) == [f"[{rank}] hello from rank {rank} of 3 on node{rank}"
                                  for rank in range(3)]
@@ -210,7 +211,7 @@ def test_assert_names_the_place(margay, app):
 
 
 def parse(text: str) -> str | int:
-    """A printed number, times 2 to the 20000; zeros, infinities and NaNs by name."""
+    """The value of a printed number, times 2 to the 20000; zeros, infinities and NaNs as text."""
     sign = "-" if text.startswith("-") else ""
     text = text.lstrip("-")
     if "nan" in text:
@@ -226,7 +227,8 @@ def parse(text: str) -> str | int:
 
 
 def apart(a: str | int, b: str | int) -> int:
-    """Units in the last place of a long double; a large number if the kinds differ."""
+    """The difference in units of the last place of a long double; a large number if the kinds
+    differ."""
     if a == b:
         return 0
     if isinstance(a, str) or isinstance(b, str):
@@ -286,7 +288,8 @@ def test_numbers(margay, app, tmp_path, count, lines):
     ("timer_delete(0)", "a node has one thread: timer_delete"),
 ], ids=lambda value: value.partition("(")[0])
 def test_refused_at_the_link(margay, tmp_path, call, says):
-    """What a node cannot do is in the headers and not in the library: the link says why."""
+    """Functions that a node cannot have are in the headers but not in the library: the link
+    reports why."""
     (tmp_path / "program.c").write_text(
         "#include <stdio.h>\n#include <sys/mman.h>\n#include <sys/socket.h>\n"
         "#include <time.h>\n#include <unistd.h>\n"
@@ -296,7 +299,7 @@ def test_refused_at_the_link(margay, tmp_path, call, says):
 
 
 def defined(archive) -> Counter:
-    """The names that an archive defines, not as weak ones."""
+    """The names that an archive defines, without weak ones."""
     out = subprocess.run(["nm", "--defined-only", "--extern-only", archive], check=True,
                          capture_output=True, text=True).stdout
     return Counter(line.split()[2] for line in out.splitlines()
@@ -304,7 +307,7 @@ def defined(archive) -> Counter:
 
 
 def test_no_name_is_defined_twice():
-    """Ours stand in place of musl's, which are taken out of its archive."""
+    """Our functions replace musl's, which are removed from its archive."""
     names = sum((defined(BUILD / name) for name in ("sysroot/lib/libc.a", "libmargay.a",
                                                    "crt0.o")), Counter())
     assert len(names) > 1500
@@ -312,7 +315,8 @@ def test_no_name_is_defined_twice():
 
 
 def test_nothing_is_missing():
-    """All that the archives' members refer to is in them, in linker.ld, libgcc or libgcc_eh."""
+    """All references of the archives' members are defined in them, in linker.ld, libgcc or
+    libgcc_eh."""
     wanted, there = set(), set()
     for name in ("sysroot/lib/libc.a", "libmargay.a", "crt0.o"):
         out = subprocess.run(["nm", BUILD / name], check=True, capture_output=True, text=True)
@@ -328,8 +332,8 @@ def test_nothing_is_missing():
 
 
 def test_clock_runs_at_the_right_speed(margay, tmp_path):
-    """The node's clock against the host's. A busy host only ever sees a tick too late, so
-    the earliest of ten ticks counts at both ends; what is left is the clock's own error."""
+    """The node's clock against the host's. A busy host sees ticks late but never early, so the
+    earliest of ten ticks counts at both ends; the rest is the clock's own error."""
     source = tmp_path / "ticks.c"
     source.write_text("""
 #include <stdio.h>

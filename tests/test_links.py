@@ -1,4 +1,4 @@
-"""The links between nodes as the launcher knows them: options, cards, keys. Boots nothing."""
+"""The links between nodes in the launcher: options, cards, keys. Boots nothing."""
 from __future__ import annotations
 
 import sys
@@ -136,7 +136,7 @@ def test_two_virtio_nodes_have_a_second_card_for_long_messages(words, bulk):
 @pytest.mark.parametrize("link, chosen", [("virtio", "q35"), ("e1000e", "q35"), ("e1000", "pc"),
                                           ("shm", "q35")])
 def test_what_an_image_boots_on(link, chosen):
-    """A machine with a disc; one card, for an image opens no second one."""
+    """A machine with a disc; one card, as an image opens no second one."""
     parsed = options.parse(["-n", "2", "--link", link, "--boot", "x.iso", "app"])
     assert parsed.machine == chosen and parsed.cards == (link != "shm") and not parsed.bulk
     parsed = options.parse(["-n", "2", "--link", link, "--boot", "x.iso", "--machine", "pc", "app"])
@@ -163,7 +163,7 @@ def ports(n: int) -> dict:
     (9, False, ["switch     sum  most        of", "frames_in   45     5  node 0.0",
                 "gone         2     2  node 1.0"])])
 def test_counters_of_the_switch(n, faults, wanted):
-    """By port; of many ports the sum, the most, and whose that is."""
+    """By port; for many ports the sum, the maximum, and its port."""
     text = report.switch_table(ports(n), faults)
     assert text == "".join(f"margay: {line}\n" for line in wanted)
 
@@ -217,6 +217,6 @@ def test_iso_tells_the_link():
     text = grub.grub_config(options.parse(
         ["app", "-n", "2", "-o", "x.iso", "--link", "e1000e", "--crc"], "iso"), "/boot")
     assert "node=1 rank=1 n=2 link=frames cards=1 " in text and " crc=1 " in text
-    assert " incarnation=0 " in text and " strict=1 " in text    # by the board's own clock
-    assert " mtu=1514 " in text                                  # what every switch passes
-    assert "longest=" not in text                                # a board's card is as it is
+    assert " incarnation=0 " in text and " strict=1 " in text    # by the machine's own clock
+    assert " mtu=1514 " in text                                  # every switch passes that
+    assert "longest=" not in text                                # a real card has its own limit

@@ -11,17 +11,17 @@ from harness import BUILD, ROOT
 
 pytestmark = pytest.mark.rules
 
-# mypy's options for what is not of the launcher. Tables of tests hold what JSON and gdb give; a
-# pipe or a match that is None ends the test with its line, as it should.
+# mypy's options outside the launcher. Tables of tests hold values from JSON and gdb; a pipe or a
+# match that is None fails the test at its line, as it should.
 HELPERS = ("--allow-any-generics", "--no-warn-return-any", "--implicit-reexport",
            "--disable-error-code=union-attr")
-# A test names its fixtures, whose types stand in conftest.py, and hands over stand-ins.
+# A test names its fixtures, whose types are in conftest.py, and passes stubs.
 CASES = (*HELPERS, "--allow-untyped-defs", "--allow-incomplete-defs", "--allow-untyped-calls",
          *(f"--disable-error-code={code}" for code in (
              "arg-type", "dict-item", "index", "list-item", "operator", "var-annotated")))
 
-# The compiler's options by folder, for clang-tidy. What is left out needs headers of MPI or of
-# libtirpc, which make all does not build.
+# The compiler's options by folder, for clang-tidy. Files that need headers of MPI or libtirpc,
+# which make all does not build, are left out.
 KERNEL = ("-ffreestanding", "-mgeneral-regs-only", "-Iinclude", "-I.")
 HOST = ("-Iinclude", "-I.", "-Itests/host", "-Itests/drivers", "-Itests/fuzz")
 NODE = ("--sysroot=build/sysroot", "-D_GNU_SOURCE", "-DMARGAY_VERSION=\"0\"",
@@ -37,7 +37,7 @@ TIDY = {
 LEFT_OUT = ("apps/mpi/", "lib/madeleine/mpi.c", "lib/vmmc/vrpc", "tests/lib/vmmc/rpc/",
             "tests/bench/programs/mpi", "libc-glue/musl/",
             "tests/apps/sections.c")             # of gcc: clang takes no such initialiser
-AT_ONCE = 12                                     # files of one clang-tidy
+AT_ONCE = 12                                     # files per clang-tidy process
 
 
 def tracked(*patterns: str) -> list[str]:
@@ -47,7 +47,7 @@ def tracked(*patterns: str) -> list[str]:
 
 
 def run(*command: str) -> str:
-    """What a checker has found, or ''."""
+    """A checker's findings, or ''."""
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     return "" if done.returncode == 0 else done.stdout + done.stderr[-2000:]
 

@@ -59,7 +59,7 @@ def test_messages_progress_while_a_lock_is_waited_for(margay, app):
 # --- the launcher's table
 
 class Table:
-    """Locks, with the answers by rank."""
+    """The table of locks, with the answers by rank."""
 
     def __init__(self) -> None:
         self.answers: dict[int, tuple] = {}
@@ -70,7 +70,7 @@ class Table:
         self.answers[rank] = (number, error, lock)
 
     def ask(self, rank, call, kind=EXCLUSIVE, first=0, last=LAST, owner=0, inode=1, whole=0):
-        """The error of the request, or None: it waits."""
+        """The error of the request, or None if it waits."""
         self.number += 1
         self.locks.ask(rank, struct.pack("<IHHHHIIIQQQ", self.number, call, kind, whole, 0, owner,
                                          100 + rank, 0, inode, first, last))
@@ -148,7 +148,7 @@ def test_a_node_that_takes_too_many():
 
 @pytest.mark.parametrize("seed", range(20))
 def test_against_a_byte_by_byte_model(seed):
-    """Three owners, 12 bytes, requests that do not wait: each byte has its owners' locks."""
+    """Three owners, 12 bytes, requests that do not wait: compares the owners of each byte."""
     choose = random.Random(seed)
     table, model = Table(), [{} for _ in range(12)]
     for _ in range(300):

@@ -1,5 +1,5 @@
 """Long messages over virtio cards: the second card of each node puts their payload where it
-belongs (net/link/bulk.c). What was copied, whether every byte is right, and what faults do."""
+belongs (net/link/bulk.c). Copied bytes, correct contents, and the effect of faults."""
 from __future__ import annotations
 
 import json
@@ -13,7 +13,7 @@ PART = 65472                   # bytes of a part that is not the last
 
 def send_counted(margay, app, tmp_path, nodes: int, size: int, count: int,
                  *options: object) -> list[dict]:
-    """All ranks' counters after every one but rank 0 has sent `count` messages to that."""
+    """All ranks' counters after each of the others has sent `count` messages to rank 0."""
     report = tmp_path / "run.json"
     run = margay("run", "--link", "virtio", "-n", nodes, "--json", report, "--no-prefix", *options,
                  app("ptl_long"), size, count, timeout=120).ok()
@@ -28,8 +28,8 @@ def send_long(*arguments: object) -> dict:
 
 @pytest.mark.parametrize("joined", [["--direct"], []], ids=["direct", "switch"])
 def test_megabytes_arrive_without_a_copy(margay, app, tmp_path, joined):
-    """On a busy host a node may stand still for longer than its peer waits, and a part is sent
-    again. No other part is moved: what is sent again shows in the bytes of frames, since all
+    """On a busy host a node may be stopped for longer than its peer waits, and then a part is
+    sent again. No other part is moved. Retransmitted parts show in the bytes of frames, as all
     headers together are shorter than a part."""
     counters, sender = send_counted(margay, app, tmp_path, 2, 1 << 20, 30, *joined)
     assert sender["copied_out"] == 0 and sender["bytes_out"] > 29 << 20
@@ -75,7 +75,8 @@ def test_right_to_the_byte_whatever_the_wire_does(margay, app, tmp_path, faults,
 
 
 def test_instructions_of_a_received_byte(margay, app):
-    """Without a copy a node executes fewer instructions. With --icount a ns is an instruction."""
+    """Without a copy a node executes fewer instructions. With --icount an instruction takes 1
+    ns."""
     def instructions(*words: object) -> float:
         run = margay("run", "-n", 2, "--icount", "--link", "virtio", "--direct", "--no-prefix", *words,
                      app("received"), 1 << 20, 40, timeout=120).ok()

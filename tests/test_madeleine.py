@@ -1,4 +1,4 @@
-"""Madeleine: packs and modes, flow, copies, mistakes that it finds, the end of a node; on Portals
+"""Madeleine: packs and modes, flow, copies, detected mistakes, the end of a node; on Portals
 over shared memory, a card, and a card that loses frames; and on MPI."""
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OVER = pytest.mark.parametrize("over", list(LINKS))
 BUILDS = pytest.mark.parametrize("build", ["", "debug"])
 CASES = [f"ok {case}" for case in ("modes", "kinds", "strings", "pieces")]
 
-# What, and what both libraries say of it.
+# The mistake, and the message of both libraries.
 WRONG = {
     "early": "sendbuf_init: mad_init was not called",
     "closed": "sendbuf_pack_int: there is no message: call sendbuf_init",
@@ -41,7 +41,7 @@ WRONG = {
     "data": "recvbuf_receive_data: no message is being unpacked",
     "handler": "recvbuf_receive: there is no handler",
 }
-# What both find, but the debug library sooner; and what it alone finds.
+# Mistakes that the debug library detects earlier, and those that only it detects.
 SIZES = {
     "less": "recvbuf_receive_data: node 0 has packed 1 bytes more than were unpacked",
     "more": "recvbuf_unpack_byte: 1001 bytes are unpacked, node 0 has packed 1000",

@@ -60,7 +60,7 @@ def boot(k: int, image: Image, region: Region, bells: Doorbell, job) -> Node:
 
 
 def test_first_and_last_of_1024_nodes(app):
-    """A region for as many as there can be, with two of them booted."""
+    """A region for the maximum number of nodes, two of which are booted."""
     layout = Layout(BUILD / "region.json")
     job = options.parse(["-n", str(MOST), "--mem", "16", str(app("ptl_ends"))])
     image = Image(job.app)
@@ -98,7 +98,7 @@ def limited(files: int, *args: object) -> subprocess.CompletedProcess:
 
 
 def test_few_open_files(app):
-    """A low soft limit is raised; a hard one that cannot do is named, before anything boots."""
+    """A low soft limit is raised; too low a hard limit is named, before anything boots."""
     run = limited(200, "run", "-n", 16, "--mem", 16, "--no-prefix", app("hello"))
     assert run.returncode == 0 and len(run.stdout.splitlines()) >= 16, run.stderr
     run = limited(200, "run", "-n", 64, "--mem", 16, app("hello"))
@@ -113,7 +113,7 @@ def test_few_open_files(app):
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("link", ["shm", "virtio"])
 def test_128_nodes_with_the_usual_limit(app, link):
-    """1,024 open files are enough, also for two cards in each node."""
+    """1,024 open files are enough, even with two cards in each node."""
     run = limited(1024, "run", "-n", 128, "--mem", 16, "--link", link, "--no-prefix", app("hello"))
     assert run.returncode == 0, run.stderr
     assert sorted(run.stdout.splitlines()) == sorted(

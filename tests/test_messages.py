@@ -13,7 +13,7 @@ QUEUES = "events overrun reply_without_room poll poll_sets freed_queue arguments
 @pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2, 3])
 def test_rules(margay, app, nodes):
-    """One node sends to itself, two to each other; a third one takes no part."""
+    """One node sends to itself, two to each other; a third one does not take part."""
     run = margay("run", "-n", nodes, "--no-prefix", app("ptl_rules")).ok()
     assert run.lines == [f"ok {name}" for name in RULES]
 
@@ -30,7 +30,7 @@ def test_queues_and_arguments(margay, app, nodes):
 @pytest.mark.parametrize("options", ["shm", "virtio", "virtio --no-bulk", "virtio --direct",
                                      "e1000e"])
 def test_rule18_nothing_that_a_put_causes_precedes_its_send_end(margay, app, options):
-    """Also where the card says late that it has read the payload."""
+    """Even if the card reports late that it has read the payload."""
     run = margay("run", "-n", 2, "--link", *options.split(), app("ptl_order"), 200).ok()
     assert run.lines == ["[0] ok order, 400 puts"]
 
@@ -39,7 +39,7 @@ def test_rule18_nothing_that_a_put_causes_precedes_its_send_end(margay, app, opt
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_bulk(margay, app, nodes):
-    """Every size and alignment, compared byte by byte, nothing written beside it."""
+    """Every size and alignment, compared byte by byte, with nothing written around it."""
     run = margay("run", "-n", nodes, "--no-prefix", app("ptl_bulk"), 8 << 20).ok()
     assert run.lines[:2] == ["ok transfers", "ok order"]
 

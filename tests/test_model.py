@@ -1,9 +1,9 @@
 """The engine against the reference model of tests/model: the same random steps on both.
 
-tests/model/objects.py, message.py and portals.py are the model, sequences.py
-makes the steps, build/host/model-engine is the engine under ASan and UBSan.
-What has to occur in a long run stands here, so that a generator that no longer
-reaches something fails. `make soak` goes on with other seeds.
+tests/model/objects.py, message.py and portals.py are the model, sequences.py makes the steps,
+build/host/model-engine is the engine under ASan and UBSan. This file lists the cases that must
+occur in a long run, so that a generator that no longer reaches one fails. `make soak` continues
+with other seeds.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SEED = 1
 STEPS = 100_000
 EXAMPLES, EXAMPLE_STEPS = 100, 50
 
-# What each command must have returned, besides 0, in a long run.
+# Results other than 0 that each command must have returned in a long run.
 ERRORS = {
     "me_attach": ("PT_INDEX_INVALID", "ME_LIST_TOO_LONG", "NO_SPACE"),
     "me_attach_any": ("PT_FULL", "NO_SPACE"),
@@ -47,11 +47,11 @@ ERRORS = {
     "exchange": ("MD_INVALID", "MD_ILLEGAL", "PROCESS_INVALID", "NO_SPACE", "SEGV",
                  "ATOMIC_INVALID"),
 }
-# The same of deliver: DROPPED, BUSY, CLOSED, STALE.
+# The same for deliver: DROPPED, BUSY, CLOSED, STALE.
 DELIVERED = {"begin": (0, -1, -2, -3), "inline": (0, -1, -3), "end": (0, -5)}
 OTHERS = ("open", "close", "poke", "data", "copy", "read", "sent", "unanswered", "died", "refuse",
           "eq_handled", "eq_scribble", "alive", "barrier")
-# Cases of the rules of docs/portals.md, as the model names them.
+# Cases of the rules of docs/portals.md, by the model's names.
 CASES = {
     2: ("portal", "cookie", "entry admits nobody", "nid", "pid", "uid", "jid", "entry's portal"),
     3: ("first entry", "after one that does not match", "after one that rejects", "end of list",
@@ -90,8 +90,8 @@ def engines() -> Iterator[list[Engine]]:
           suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_short_sequences(engines, data):
-    """Few steps at a time. If they differ, steps are left out while they still do: in
-    seconds, where Hypothesis's own shrinking, draw by draw, takes minutes."""
+    """Few steps at a time. If they differ, steps are removed as long as they still do, which
+    takes seconds; Hypothesis's own shrinking takes minutes."""
     if not engines:
         engines.append(Engine(PROGRAM))
     comparison = Comparison(engines[-1])
@@ -107,7 +107,7 @@ def test_short_sequences(engines, data):
 
 
 def test_long_sequences():
-    """make soak, once; and everything that there is occurs in it."""
+    """make soak, once; every result and case must occur in it."""
     seen = run(SEED, STEPS)
     assert seen["steps"] >= STEPS
     wanted: dict[tuple[object, ...], int] = {

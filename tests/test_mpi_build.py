@@ -1,7 +1,7 @@
-"""MPI's commands: what they compile and print, and how build systems find MPI.
+"""MPI's commands: their compilations and output, and how build systems find MPI.
 
-Programs are tests/mpi/. They need MPI, which make mpi builds; without it only the tests of its
-building run.
+Programs are tests/mpi/. They need MPI, which make mpi builds; without it only the tests of MPI's
+build run.
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SOURCES = ROOT / "tests/mpi"
 CMAKE = Path("/usr/bin/cmake")
 MPI_IS_THERE = subprocess.run([TOOLS / "mpicc", "--where"], capture_output=True).returncode == 0
 with_mpi = pytest.mark.skipif(not MPI_IS_THERE, reason="MPI is not built: make mpi")
-# The command, the source, and what it prints first.
+# The command, the source, and the start of the output.
 PROGRAMS = [("mpicc", "hello.c", "C"), ("mpicxx", "hello.cc", "C++"), ("mpic++", "hello.cc", "C++"),
             ("mpifort", "mpif.f", "mpif.h"), ("mpif77", "mpif.f", "mpif.h"),
             ("mpifort", "use_mpi.f90", "mpi"), ("mpif90", "use_mpi_f08.f90", "mpi_f08"),
@@ -39,7 +39,8 @@ def pi(name: str, ranks: int) -> str:
 @pytest.mark.spin(4)
 @pytest.mark.parametrize("command, source, name", PROGRAMS)
 def test_programs(margay, tmp_path, command, source, name):
-    """Compiled and linked apart, then in one step. gfortran warns of a call with two types."""
+    """Compiled and linked separately, then in one step. gfortran warns about calls with two
+    types."""
     program = TOOLS / command
     warnings = ("-Wall", "-Wextra", "-Werror") if source.startswith("hello") else ()
     run = margay("-c", "-O1", *warnings, SOURCES / source, "-o", "part.o", program=program).ok()
@@ -79,14 +80,14 @@ def test_a_rank_leaves_without_finalize(margay, tmp_path):
     run.says("margay: rank 0 ended with status 0 without MPI_Finalize$")
 
 
-# ---- what the commands print ----
+# ---- the commands' output ----
 
 @pytest.mark.parametrize("command, compiler, libraries", [
     ("mpicc", "gcc", ["mpi", "fabric", "pmi"]),
     ("mpicxx", "g++", ["mpicxx", "mpi", "fabric", "pmi"]),
     ("mpifort", "gfortran", ["mpifort", "mpi", "fabric", "pmi"])])
 def test_show(margay, tmp_path, command, compiler, libraries):
-    """The command of margay's; nothing is built for it."""
+    """The underlying margay command, for which nothing is built."""
     program = TOOLS / command
     file = "a.f90" if command == "mpifort" else "a.c"
     line = shlex.split(margay("-show", file, "-O3", "-o", "a.elf", program=program).ok().stdout)
@@ -102,7 +103,8 @@ def test_show(margay, tmp_path, command, compiler, libraries):
 
 @with_mpi
 def test_flags_are_enough(margay, tmp_path):
-    """margay cc with what -compile_info and -link_info print makes the program that mpicc makes."""
+    """margay cc with the options of -compile_info and -link_info makes the same program as
+    mpicc."""
     flags = {name: margay(f"-{name}_info", program=TOOLS / "mpicc").ok().stdout.split()
              for name in ("compile", "link")}
     assert flags["compile"] == margay("-showme:compile", program=TOOLS / "mpicc").ok().stdout.split()
@@ -120,7 +122,8 @@ def test_flags_are_enough(margay, tmp_path):
 
 @with_mpi
 def test_a_search_for_the_library(margay, tmp_path):
-    """What AC_SEARCH_LIBS asks: does a function link with no library named? No for the others'."""
+    """As in AC_SEARCH_LIBS: whether a function links without a library. It does not with other
+    commands."""
     for name in ("MPI_Init", "MPI_File_open", "PMPI_Send", "MPI_Nothing"):
         (tmp_path / "conftest.c").write_text(f"char {name}(); int main() {{ return {name}(); }}\n")
         run = margay("-o", "conftest", "conftest.c", program=TOOLS / "mpicc")
@@ -128,7 +131,7 @@ def test_a_search_for_the_library(margay, tmp_path):
 
 
 def test_a_program_without_mpi_is_told(margay, tmp_path):
-    """By margay cc, which does not link MPI by itself."""
+    """With margay cc, which does not link MPI by default."""
     (tmp_path / "a.c").write_text("int MPI_Init(int *, char ***);\n"
                                   "int main(void) { return MPI_Init(0, 0); }\n")
     run = margay("cc", "a.c").status(1)
@@ -137,7 +140,7 @@ def test_a_program_without_mpi_is_told(margay, tmp_path):
 
 
 def test_questions_about_the_compiler(margay, tmp_path):
-    """Configure's, with no file: MPI is not asked for, nor built."""
+    """As from configure, without a file: MPI is not needed, nor built."""
     empty = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     assert margay("-dumpmachine", program=TOOLS / "mpicc", env=empty).ok().stdout
     assert margay("--version", program=TOOLS / "mpicc", env=empty).ok().lines[0].startswith(
@@ -218,7 +221,7 @@ def test_pkg_config(margay, tmp_path):
 
 @pytest.fixture
 def cache(margay, tmp_path: Path) -> Path:
-    """A cache with the C++ library, which comes first, and without MPI."""
+    """A cache with the C++ library, which is built first, but without MPI."""
     folder = Path(margay("c++", "--where").ok().stdout.strip())
     home = tmp_path / "cache/margay/languages"
     home.mkdir(parents=True)
@@ -227,7 +230,8 @@ def cache(margay, tmp_path: Path) -> Path:
 
 
 def test_the_first_use(margay, cache, tmp_path):
-    """It says how long it takes; without a source, what to do. Nothing looks finished."""
+    """It tells how long it takes and, without a source, what to do. Nothing incomplete looks
+    finished."""
     (tmp_path / "apt-get").write_text("#!/bin/sh\nexit 100\n")
     (tmp_path / "apt-get").chmod(0o755)
     env = {"XDG_CACHE_HOME": str(cache), "PATH": f"{tmp_path}:{os.environ['PATH']}"}
@@ -241,7 +245,7 @@ def test_the_first_use(margay, cache, tmp_path):
 
 
 def test_two_builders(margay, cache, tmp_path):
-    """The second waits for the first, and finds what it has made."""
+    """The second one waits for the first, and uses its result."""
     include = margay("-showme:incdirs", program=TOOLS / "mpicc",
                      env={"XDG_CACHE_HOME": str(cache)}).ok().stdout.strip()
     place = Path(include).parent

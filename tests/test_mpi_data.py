@@ -77,10 +77,10 @@ def test_128_ranks(margay):
     assert said.lines == ["many: 128 ranks"]
 
 
-# ---- what is not there ----
+# ---- unsupported features ----
 
 def test_clocks(margay):
-    """MPI_WTIME_IS_GLOBAL promises nothing: each node has a clock of its own."""
+    """MPI_WTIME_IS_GLOBAL is false, as each node has its own clock."""
     assert run(margay, "limits", 3, "clocks").lines == ["global: 0"]
 
 

@@ -1,4 +1,4 @@
-"""A rank's machine ends in the middle of MPI: the others end too, and the launcher names it."""
+"""A rank's machine is killed during MPI calls: the others end too, and the launcher names it."""
 from __future__ import annotations
 
 import random
@@ -16,8 +16,8 @@ PHASES = ("barrier bcast reduce allreduce gather scatter allgather alltoall allt
 
 
 def dies(margay, over: str, ranks: int, phase: str, seed: int) -> None:
-    """An operation with the dead rank ends with an error of MPI, which ends its rank. A rank that
-    waits for what no operation of its own has to do with is ended by the launcher."""
+    """An operation with the dead rank ends with an MPI error, which ends its rank. The launcher
+    ends ranks that have no operation with the dead one."""
     rng = random.Random(seed)
     victim = rng.randrange(ranks)
     live = margay.start("run", "--link", over, "-n", ranks, mpi_app("tests", "phases"),

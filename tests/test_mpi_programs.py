@@ -1,4 +1,4 @@
-"""The examples of apps/mpi: their results are those of one rank, and of Python."""
+"""The examples of apps/mpi: their results equal those of one rank, and of Python."""
 from __future__ import annotations
 
 import array
@@ -56,7 +56,7 @@ def test_cg_refuses(margay, tmp_path, text, why):
 
 @PLACES
 def test_jacobi(margay, over, ranks):
-    """The heat that has spread; in the end it would be a quarter of the border's."""
+    """The heat that has spread; it would converge to a quarter of the border's."""
     said = run(margay, over, ranks, "jacobi", 20, 300).ok().prints(
         r"^jacobi: 300 steps, middle (0\.\d+), 0 points differ from one rank's$")
     assert 0.2 < float(said[1]) < 0.25

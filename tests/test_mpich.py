@@ -1,4 +1,4 @@
-"""MPICH's own tests: a sample of them on nodes, and how their lists are read and judged.
+"""MPICH's own tests: a sample on nodes, and the reading of lists and judging of results.
 
 make mpich-check runs all of them (tests/mpich/). The sample needs MPI, which make mpi builds.
 """
@@ -82,7 +82,7 @@ def test_lines_are_read(line, expected):
 
 @pytest.fixture
 def lists(tmp_path: Path) -> Path:
-    """A folder of lists, some of them below others."""
+    """A folder of lists, with subfolders."""
     for name, text in {"coll/testlist": "red 4\nred 4\nnb\n", "coll/testlist.dtp": "red 4 arg=1\n",
                        "coll/testlist.gpu": "red 4\n", "coll/nb/testlist": "one 1\n",
                        "errors/testlist": "spawn\ncoll\n", "errors/spawn/testlist": "far 2\n",
@@ -100,7 +100,7 @@ def test_lists_of_folders(lists):
 
 
 def test_the_reasons_on_file_are_of_tests():
-    """Where the lists are there: each line is for one of them, at least."""
+    """If the lists exist, each line of reasons is for at least one test."""
     if not (suite.SUITE / "testlist").exists():
         pytest.skip("MPICH's tests are not there: make mpich-check ARGS=--fetch")
     assert mpich.File(mpich.REASONS).unknown(all_of(suite.SUITE)) == []
@@ -129,7 +129,8 @@ def test_a_run_gets_the_memory_that_the_list_says():
 
 
 def test_a_run_has_a_folder_of_its_own(monkeypatch, tmp_path):
-    """In it is the program only, which some of them read, and the options are the entry's."""
+    """The folder contains only the program, which some tests read, and the options are the
+    entry's."""
     (tmp_path / "suite/io").mkdir(parents=True)
     (tmp_path / "suite/io/reads").write_text("program")
     margay = tmp_path / "margay"

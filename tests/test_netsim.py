@@ -1,4 +1,4 @@
-"""Links and engines between simulated nodes: the long runs (the short ones are unit tests).
+"""Links and engines of simulated nodes: the long runs (the short ones are unit tests).
 
 The seed is printed; `build/host/netsim NODES MESSAGES SEED ...` repeats a run.
 """
@@ -39,7 +39,7 @@ def test_50000_messages_between_64_nodes_under_asan():
 
 
 def most(text: str) -> tuple[int, ...]:
-    """Records of one node, events of the network and KB of the program that were in use at once."""
+    """Peak use of records of one node, events of the network, and KB of the program."""
     return tuple(map(int, re.search(r"most (\d+) records of a node and (\d+) events, (\d+) KB",
                                     text).groups()))
 
@@ -50,9 +50,9 @@ MANY = pytest.mark.parametrize("few, many", [
 
 @MANY
 def test_many_messages_between_64_nodes_in_bounded_memory(few, many):
-    """Natively, with a little of every fault. Ten times the messages: the links, whose memory is
-    fixed when they are opened, need no more records, the network holds no more, and the program
-    grows by what its judge notes of each message (11 bytes) and no more."""
+    """Natively, with a low rate of every fault. With ten times the messages the links, whose
+    memory is fixed at their opening, need no more records, the network holds no more frames, and
+    the program grows only by its notes about each message (11 bytes)."""
     short, long = (run("netsim", 64, messages, seed(), *(f"{name}=1000" for name in FAULTS))
                    for messages in (few, many))
     assert int(short.split(" bytes per node")[0].split()[-1]) < 576 * 1024
@@ -63,9 +63,9 @@ def test_many_messages_between_64_nodes_in_bounded_memory(few, many):
 
 @MANY
 def test_many_operations_of_64_engines_in_bounded_memory(few, many):
-    """Puts, gets, exchanges and atomic operations of all with each other: natively, with a
-    little of every fault. Operations that are over leave nothing behind."""
-    few, many = few // 64 * 64, many // 64 * 64          # each engine starts as many
+    """Puts, gets, exchanges and atomic operations between all nodes: natively, with a low rate
+    of every fault. Completed operations leave nothing behind."""
+    few, many = few // 64 * 64, many // 64 * 64          # equally many for each engine
     short, long = (run("netsim", 64, operations, seed(), "engines=1",
                        *(f"{name}=1000" for name in FAULTS)) for operations in (few, many))
     assert f"{many} started, 0 failed" in long
@@ -75,7 +75,7 @@ def test_many_operations_of_64_engines_in_bounded_memory(few, many):
 
 @pytest.mark.long
 def test_1024_engines():
-    """As many as share a region, natively: 5 GB, most of it their blocks."""
+    """As many nodes as a region can have, natively: 5 GB, mostly for their blocks."""
     assert "16384 started, 0 failed" in run("netsim", 1024, 16_384, seed(), "engines=1", "loss=10000")
 
 
@@ -96,14 +96,14 @@ def test_pairs_of_faults_with_engines(pair):
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_engines_that_restart(fault):
-    """Among another fault; the judge finds no operation of an earlier life."""
+    """Combined with another fault; no operation of an earlier life has an effect."""
     run("netsim-asan", 8, 8000, seed(), "engines=1", "restarts=20", f"{fault}=50000",
         "delay=20000", "duplicate=20000")
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
 def test_pairs_of_faults(pair):
-    """Each pair with two rates of all; every message arrives, once, in order, right to the byte."""
+    """Each pair at two rates; every message arrives once, in order, with the right bytes."""
     text = run("netsim", 8, 5000, seed(), *(f"{name}={random.choice(RATES)}" for name in pair))
     assert " 0 failed" in text
 
@@ -120,8 +120,8 @@ def test_pairs_of_faults_at_all_rates(pair, rates):
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_long_cuts_end_in_honest_failures(fault):
-    """Links that are cut longer than the link has patience, and another fault: messages fail, and
-    the judge finds none that was reported wrongly."""
+    """Links are cut for longer than the link's limit, combined with another fault: messages
+    fail, and each is reported correctly."""
     text = run("netsim", 8, 20_000, seed(), "cut=300000", "cut_ns=300000000", "tries=3",
                *([f"{fault}=20000"] if fault != "cut" else []))
     assert " 0 failed" not in text
@@ -130,7 +130,7 @@ def test_long_cuts_end_in_honest_failures(fault):
 @pytest.mark.long
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
 def test_pairs_of_faults_at_all_rates_with_engines(pair):
-    """Also where long payload goes by bulk cards."""
+    """Also with long payload over bulk cards."""
     for rates in [(a, b) for a in RATES for b in RATES]:
         faults = [f"{name}={rate}" for name, rate in zip(pair, rates)]
         for more in ("", "announce=16384 longest=60000", "restarts=10"):
@@ -153,7 +153,7 @@ BULK = ("announce=16384", "longest=400000", "longer=200000", "unplaceable=1")
 
 @pytest.mark.parametrize("nodes, messages, faults", [(16, 20_000, ""), (16, 10_000, "all")])
 def test_long_messages_go_by_bulk_cards(nodes, messages, faults):
-    """Payload is put in its place by simulated cards; a fifth of the messages is long."""
+    """Simulated cards place the payload; a fifth of the messages is long."""
     rates = [f"{name}=1000" for name in FAULTS] if faults else []
     text = run("netsim-asan", nodes, messages, seed(), *BULK, *rates)
     assert " 0 failed" in text

@@ -16,8 +16,8 @@ WHOLE = (*RUN, "--link", "virtio", "--selftest", "frames")
 LINKS = ("virtio", "e1000", "e1000e")
 SIZES = {"virtio": (1514, 9014, 60014), "e1000": (1514, 9014, 16124),
          "e1000e": (1514, 9014, 16380)}
-# On a wire without faults no frame is lost, but on a busy host it may be late: the streams of the
-# self-tests wait until the test's own deadline.
+# On a wire without faults no frame is lost, but on a busy host it may be late: the self-tests'
+# streams wait until the test's own deadline.
 SURE = ("--kernel", "late=60")
 HOSTILE = "loss=5%,dup=5%,reorder=5%,damage=5%,delay=2%:2000us,seed=11"
 
@@ -60,13 +60,13 @@ def test_frames_of_all_sizes_over_the_switch(margay, app, tmp_path, link, machin
 
 @pytest.mark.parametrize("link", LINKS)
 def test_frames_without_a_switch_meet_the_cards_filter(margay, app, link):
-    """Joined directly, a card sees what is for others too, and must keep it back."""
+    """Joined directly, a card also sees frames for others, and must drop them."""
     whole(margay(*RUN, "--link", link, "--selftest", "framesizes", "--direct", app("hello")))
 
 
 @pytest.mark.parametrize("longest, steps", [(9230, 45), (16380, 50)])
 def test_frames_as_long_as_a_boards_card_takes_and_as_the_emulated_one(margay, app, longest, steps):
-    """Frames get longer by an eighth, so their number tells how long the longest is."""
+    """Lengths grow by an eighth each, so the number of frames shows the longest."""
     run = margay(*RUN, "--link", "e1000e", "--selftest", "framesizes", "--kernel",
                  f"longest={longest}", app("hello"))
     whole(run)
@@ -95,8 +95,8 @@ def test_several_cards(margay, app, tmp_path, link):
 
 @pytest.mark.parametrize("link", LINKS)
 def test_figures(margay, app, link):
-    """What `make bench` reads is there, and a wire without faults loses nothing. Nodes that
-    halt are woken by the card."""
+    """The figures that `make bench` reads exist, and a wire without faults loses nothing. The
+    card wakes halted nodes."""
     run = margay(*RUN, "--link", link, "--selftest", "frames", *SURE, "--stats", app("hello"),
                  timeout=120)
     loses_nothing(run)
@@ -113,7 +113,7 @@ def test_figures(margay, app, link):
 
 
 def test_raw_frames_over_the_bulk_card(margay, app, tmp_path):
-    """They land in posted buffers, none is lost; afterwards the card places messages."""
+    """Frames land in posted buffers, and none is lost; then the card places messages."""
     report = tmp_path / "run.json"
     run = margay(*RUN, "--link", "virtio", "--direct", "--selftest", "framestreams", *SURE,
                  "--json", report, app("ptl_long"), 500_000, 20, timeout=120)
@@ -126,7 +126,8 @@ def test_raw_frames_over_the_bulk_card(margay, app, tmp_path):
 
 
 def test_a_card_without_an_interrupt_line(margay, app):
-    """An 82540EM on microvm, which has no line for it: the node says so and polls by a timer."""
+    """An 82540EM on microvm, which has no interrupt line for it: the node reports that and polls
+    by a timer."""
     run = margay(*RUN, "--link", "e1000", "--machine", "microvm", app("pingpong"), timeout=120)
     run.ok().says("its interrupt line is not connected; a timer polls it")
 
@@ -142,7 +143,7 @@ def test_messages_go_over_the_card_that_a_self_test_had(margay, app, link, contr
 
 @pytest.mark.nodes(5)
 def test_raw_frames_of_all_nodes_to_one(margay, app):
-    """No node sends more than it is allowed, so none is lost; messages work afterwards."""
+    """No node sends more than its credit, so no frame is lost; then messages work."""
     run = margay("run", "-n", 5, "--accel", "tcg", "--link", "virtio", "--selftest", "incast",
                  *SURE, app("ring"), 3, timeout=120)
     loses_nothing(run)
@@ -159,7 +160,8 @@ def test_incast_needs_cards_and_three_nodes(margay, app, words):
 
 @pytest.mark.parametrize("link", ["e1000", "e1000e"])
 def test_a_node_that_computes_is_interrupted(margay, app, link):
-    """Its line, or its message, reaches the processor again and again while it calls nothing."""
+    """Its interrupts, by line or by message, reach the processor repeatedly while it makes no
+    call."""
     run = margay(*RUN, "--link", link, "--no-prefix", "--stats", app("ptl_bypass"), timeout=120)
     assert run.ok().lines == ["ok bypass"]
     woken = re.search(r"card_interrupts +(\d+) +(\d+)", run.stderr)
@@ -169,7 +171,7 @@ def test_a_node_that_computes_is_interrupted(margay, app, link):
 @pytest.mark.parametrize("link, control", [("virtio", "interrupt"), ("virtio", "poll"),
                                            ("e1000", "interrupt"), ("e1000e", "interrupt")])
 def test_a_node_that_hears_nothing_is_not_interrupted(margay, app, link, control):
-    """It computes, and neither card nor timer interrupts it."""
+    """While it computes, neither card nor timer interrupts it."""
     run = margay(*RUN, "--link", link, "--control", control, "--no-prefix", app("quiet"),
                  timeout=120)
     assert run.ok().lines == ["ok quiet"]
@@ -177,7 +179,7 @@ def test_a_node_that_hears_nothing_is_not_interrupted(margay, app, link, control
 
 @pytest.mark.parametrize("link", LINKS)
 def test_a_wire_with_all_faults(margay, app, tmp_path, link):
-    """Lost, doubled, late and damaged frames: no node hangs, and the cards are not to blame."""
+    """Lost, duplicate, late and damaged frames: no node hangs, and no card is reported faulty."""
     report = tmp_path / "run.json"
     run = margay(*RUN, "--link", link, "--selftest", "frames", "--faults", HOSTILE, "--json", report,
                  app("hello"), timeout=120, env={"MARGAY_BOOT_SECONDS": "100"}).ok()
@@ -192,7 +194,8 @@ def test_a_wire_with_all_faults(margay, app, tmp_path, link):
 
 
 def test_the_switch_is_killed(margay, app):
-    """It is said once; the nodes live on and finish: each part of the test gives up after 2 to 4 s."""
+    """It is reported once, and the nodes continue and finish, as each part of the test gives up
+    after 2 to 4 s."""
     live = margay.start(*WHOLE, "--verbose", app("hello"), env={"MARGAY_BOOT_SECONDS": "100"})
     switch = int(live.wait_for(r"the switch is process (\d+)")[0].group(1))
     live.wait_for(r"frames_0_good")
@@ -204,7 +207,7 @@ def test_the_switch_is_killed(margay, app):
 
 @pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_nothing_is_left_behind(margay, app, number, status):
-    """The switch goes with the launcher, however that ends (the fixture looks)."""
+    """The switch ends with the launcher, however that ends (the fixture checks)."""
     live = margay.start(*WHOLE, app("hello"))
     live.wait_for(r"frames_0_good")
     live.signal(number)
@@ -216,7 +219,7 @@ def test_timeout(margay, app):
 
 
 def test_capture(margay, app, tmp_path):
-    """The capture holds what the nodes sent: an Ethernet header with our addresses and type."""
+    """The capture has the nodes' frames: an Ethernet header with our addresses and type."""
     capture = tmp_path / "frames.pcap"
     margay(*QUICK, "--pcap", capture, app("hello")).ok()
     assert bytes([2, 0x4d, 0x47, 0, 0, 1, 2, 0x4d, 0x47, 0, 0, 0, 0x88, 0xb5]) \
@@ -224,7 +227,8 @@ def test_capture(margay, app, tmp_path):
 
 
 def test_what_the_switch_says_is_shown(margay, app):
-    """The seed of its faults, and once that the disk of the capture is full; the job goes on."""
+    """The switch reports the seed of its faults, and once that the capture's disk is full; the
+    job continues."""
     run = margay(*QUICK, "--pcap", "/dev/full", "--faults", "dup=1%", "--stats", app("hello"))
     run.status(125).prints("hello from rank 1")
     assert [line for line in run.stderr.splitlines() if line.startswith("margay: switch: ")] == [
@@ -235,7 +239,7 @@ def test_what_the_switch_says_is_shown(margay, app):
 
 
 def test_dry_run_shows_the_cards(margay, app):
-    """In the lines that can be pasted nodes meet by multicast, with a card each."""
+    """In the command lines to paste, nodes communicate by multicast, with a card each."""
     run = margay(*QUICK, "--cards", 2, "--faults", "loss=1%", "--dry-run", app("hello")).ok()
     run.says("meet by multicast .*, without switch and launcher")
     assert len(run.lines) == 2 and all("mcast=" in line for line in run.lines)

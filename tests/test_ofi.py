@@ -1,4 +1,4 @@
-"""The libfabric provider by itself: its calls, and what it claims, over each kind of link."""
+"""The libfabric provider by itself: its calls and guarantees, over each kind of link."""
 from __future__ import annotations
 
 import random
@@ -44,7 +44,7 @@ def cases(margay, app, over: str, nodes: int, name: str, wanted: list[str], *arg
 @OVER
 @pytest.mark.parametrize("size, count", [(8, 3000), (1000, 60), (4096, 600)])
 def test_injected_messages_outlive_their_endpoint(margay, app, over, size, count):
-    """fi_close waits for messages without credit; memory that is still read is not used again."""
+    """fi_close waits for messages without credit; memory that is still being read is not reused."""
     margay("run", *LINKS[over], "-n", 2, "--no-prefix", app("ofi_close"), size, count).ok().prints(
         "^ok$")
 
@@ -86,7 +86,7 @@ def test_atomic_operations(margay, app, over, nodes):
 @OVER
 @pytest.mark.parametrize("case, nodes, near, far", FLOODS)
 def test_floods(margay, app, over, case, nodes, near, far):
-    """More messages than slots, credit and memory of their own: none is lost or stuck."""
+    """More messages than slots, credit and memory: none is lost or stuck."""
     count = near if over == "shm" else far
     if count:
         run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("ofi_flow"), case,
@@ -113,7 +113,7 @@ def test_floods_of_many(margay, app, case, nodes, count):
 
 @OVER
 def test_progress_without_calls(margay, app, over):
-    """Both sides compute and look only at their memory."""
+    """Both sides compute and only poll their memory."""
     cases(margay, app, over, 2, "ofi_progress", PROGRESS)
 
 
@@ -144,7 +144,7 @@ def test_random_messages_of_64(margay, app):
 @pytest.mark.parametrize("over", ["shm", "virtio"])
 @pytest.mark.parametrize("what", ["sends", "writes", "reads", "receives"])
 def test_peer_dies(margay, app, over, what):
-    """Operations with it fail, or the end of the job ends those that wait for it."""
+    """Operations with it fail, or the end of the job ends ranks that wait for it."""
     live = margay.start("run", *LINKS[over], "-n", 3, app("ofi_death"), what)
     live.wait_for(r"^\[0\] running$")
     live.kill_node(1, random.Random(what + over).random() * 0.2)

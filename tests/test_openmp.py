@@ -1,6 +1,7 @@
-"""OpenMP with one thread: programs print what the host's libgomp makes of them with one thread.
+"""OpenMP with one thread: programs print the same as with the host's libgomp and one thread.
 
-Programs are tests/languages/openmp.*, with every construct of gcc's, in C, C++ and Fortran.
+Programs are tests/languages/openmp.*, with every construct that gcc supports, in C, C++ and
+Fortran.
 """
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.languages
 
 SOURCES = ROOT / "tests" / "languages"
 COMPILERS = {"c": ("gcc", "cc"), "cc": ("g++", "c++"), "f90": ("gfortran", "fortran")}
-# Some constructs have one form for what is known when compiling, and another.
+# Some constructs have different forms for values known when compiling and for others.
 OPTIMIZED = ("-O0", "-O2")
 
 
@@ -39,7 +40,7 @@ def test_as_on_the_host(margay, tmp_path, suffix, options):
 
 
 def test_cancellation(margay, tmp_path):
-    """Only if the variable says so."""
+    """Only if the variable requests it."""
     margay("cc", "-fopenmp", SOURCES / "openmp.c", "-o", "job.elf").ok()
     run = margay("run", "--env", "OMP_CANCELLATION=true", "job.elf").ok()
     assert run.stdout == host(tmp_path, "c", OMP_CANCELLATION="true") != host(tmp_path, "c")
@@ -58,7 +59,7 @@ ENDS = {
 
 @pytest.mark.parametrize("code", ENDS, ids=["lock", "error", "never fulfilled"])
 def test_what_would_never_go_on(margay, tmp_path, code):
-    """A deadlock of one thread ends the program, and says why."""
+    """A deadlock of one thread ends the program, with the cause."""
     (tmp_path / "main.c").write_text(
         f"#include <omp.h>\n#include <stdio.h>\nint main(void) {{\n{code}\nreturn 0; }}\n")
     margay("cc", "-fopenmp", "main.c", "-o", "job.elf").ok()

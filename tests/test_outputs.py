@@ -1,4 +1,4 @@
-"""Files and descriptors of the launcher that are full, closed, endless, few, or the wrong ones.
+"""Files and descriptors of the launcher that are full, closed, endless, too few, or wrong.
 
 Each ends with a message that names the file and the cause, and never with a traceback.
 """
@@ -24,7 +24,7 @@ from margaylib.errors import MargayError  # noqa: E402
 from margaylib.node import Node  # noqa: E402
 
 pytestmark = pytest.mark.launcher
-FULL = Path("/dev/full")      # a device without room
+FULL = Path("/dev/full")      # a device without space
 NO_ROOM = "No space left on device"
 
 
@@ -34,7 +34,7 @@ def shell(margay, script: str, **more):
     return run
 
 
-# --- no room
+# --- no space
 
 @pytest.mark.parametrize("words", [("output", "lines", 20_000), ("output", "lines", 1), ("hello",)])
 def test_standard_output_without_room(margay, app, words):
@@ -210,7 +210,7 @@ def test_interrupt_while_modules_are_read(margay, tmp_path, program):
     assert run.stderr == ""
 
 
-# A line of a traceback in our code: behind the three lines before `try`.
+# A line of a traceback in our code: after the three lines before `try`.
 OURS = r'File "[^"]*(margaylib/|tools/margay", line (?![0-3],))'
 
 
@@ -225,7 +225,8 @@ def swallowed(live) -> bool:
 
 
 def test_interrupt_at_any_moment(margay, app):
-    """Of the launcher's start: no traceback, but of Python itself before it enters our `try`."""
+    """At the launcher's start: no traceback, except from Python itself before it enters our
+    `try`."""
     for _ in range(20):
         live = margay.start("run", "--verbose", app("waits"), "sleep")
         let_time_pass(random.uniform(0.0, 0.12))
@@ -243,7 +244,8 @@ def test_interrupt_at_any_moment(margay, app):
 @pytest.mark.parametrize("ran, waited, starved", [
     (0.0, 1.0, True), (0.04, 0.9, True), (0.9, 0.1, False), (0.0, 0.0, False), (0.3, 0.7, False)])
 def test_node_without_a_cpu(ran, waited, starved):
-    """Of the second after SIGQUIT; one that runs has its interrupts off, or halts with them off."""
+    """In the second after SIGQUIT; a node that runs has its interrupts off, or halts with them
+    off."""
     judge = SimpleNamespace(cpu_times={3: (5_000, 7_000)})
     node = SimpleNamespace(rank=3, cpu_times=lambda: (5_000 + int(ran * 1e9),
                                                       7_000 + int(waited * 1e9)))
@@ -256,7 +258,7 @@ def test_cpu_times_of_a_process():
     before = node.cpu_times()
     end = time.monotonic() + HANG
     while node.cpu_times()[0] == before[0] and time.monotonic() < end:
-        sum(range(300_000))               # Linux counts it when it next looks
+        sum(range(300_000))               # Linux accounts for it at its next tick
     assert node.cpu_times()[0] > before[0] > 0
     node.pid = 1 << 30
     assert node.cpu_times() == (0, 0)
@@ -271,7 +273,8 @@ def test_json_of_before_is_replaced(margay, app, tmp_path):
 # --- files that are handed over keep their paths
 
 def test_paths_of_handed_files(margay, app, tmp_path):
-    """As given, as named, and through dots; one that is handed over goes before the folder's."""
+    """By the path given, by name, and through dots; a file handed over has precedence over the
+    folder's."""
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "b" / "one").write_text("one\n")
     (tmp_path / "a" / "two").write_text("two\n")

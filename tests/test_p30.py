@@ -23,7 +23,7 @@ def test_30_calls(margay, app, nodes):
 
 @pytest.mark.every_link
 def test_30_later(margay, app):
-    """What Cplant's library has beyond the report."""
+    """Extensions of Cplant's library beyond the report."""
     run = margay("run", "-n", 1, "--no-prefix", app("p30_later")).ok()
     assert run.lines == ["ok sent", "ok max_offset", "ok timeout"]
 
@@ -92,7 +92,7 @@ def test_both_headers_in_one_file_are_refused():
 
 
 def test_names_of_30_begin_with_p30_for_the_linker(app):
-    """What p30.h declares is not what portals3.h declares."""
+    """p30.h and portals3.h declare different things under the same names."""
     symbols = subprocess.run(["nm", str(app("p30_calls"))], capture_output=True, text=True,
                              check=True).stdout
     assert len(re.findall(r" T p30_\w+", symbols)) >= 26

@@ -1,4 +1,4 @@
-"""What a kernel does wrong ends its node, with cause, registers and its own backtrace."""
+"""A kernel's fault ends its node, with cause, registers and its own backtrace."""
 from __future__ import annotations
 
 import os
@@ -16,7 +16,7 @@ from margaylib import machine  # noqa: E402
 
 pytestmark = pytest.mark.faults
 
-# crash=HOW (kernel/boot/inject_fault.c) -> (what the cause says, a function in the backtrace)
+# crash=HOW (kernel/boot/inject_fault.c) -> (text of the cause, a function in the backtrace)
 CASES = {
     "null": (r"read at 0x0{15}8 \(null pointer\)", "read_null"),
     "text": (r"write at 0x0*100000 \(kernel address\)", "write_text"),
@@ -43,10 +43,10 @@ def test_kernel_fault(margay, app, how):
 
 
 def test_report_to_a_launcher_that_does_not_read(margay, app, tmp_path):
-    """The serial port stands still when some 300 bytes were not read: the kernel waits, for a
-    second of its QEMU's time, which is twenty times what booting takes."""
+    """The serial port stops when some 300 bytes are unread: the kernel waits for a second of its
+    QEMU's time, twenty times the time of a boot."""
     stops = tmp_path / "qemu"
-    # It stops the launcher when that has given the node its doorbells, and waits.
+    # It stops the launcher when that has passed the node its doorbells, and waits.
     stops.write_text("#!/bin/sh\nuntil grep -q '^State:.S' /proc/$PPID/status; do :; done\n"
                      f'kill -STOP $PPID\nexec {machine.PROGRAM} "$@"\n')
     stops.chmod(0o755)

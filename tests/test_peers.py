@@ -1,4 +1,5 @@
-"""`make bench-peers`: a folder's run.sh is run from a copy, and docs/peers.json is quoted rightly."""
+"""`make bench-peers`: a folder's run.sh is run from a copy, and pages quote docs/peers.json
+correctly."""
 from __future__ import annotations
 
 import json
@@ -41,7 +42,7 @@ def build(tmp_path, monkeypatch):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Makes a read-only folder of peers from what its run.sh does."""
+    """Makes a read-only folder of peers with this run.sh."""
     def make(script: str) -> Path:
         made = tmp_path / "others"
         made.mkdir(exist_ok=True)
@@ -61,7 +62,7 @@ def bench_peers(monkeypatch, *words) -> None:
 
 
 def lives(pid: int) -> bool:
-    """Whether the process runs: it is there, and is no zombie."""
+    """Whether the process exists and is not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
     except OSError:
@@ -141,7 +142,7 @@ esac
 
 @pytest.fixture
 def host(tmp_path, monkeypatch):
-    """Commands that stand for Debian's; makes them from what an mpiexec does."""
+    """Replacements of Debian's commands, with this mpiexec."""
     def make(starter: str = STARTER, compiler: str = COMPILER) -> None:
         commands = tmp_path / "bin"
         commands.mkdir()
@@ -210,7 +211,7 @@ def test_a_run_that_fails_says_why(build, folder, monkeypatch, script, why):
 
 
 def test_nothing_of_a_run_stays(build, folder, monkeypatch):
-    """Not even what run.sh has left in the background."""
+    """Not even background processes of run.sh."""
     bench_peers(monkeypatch, folder("sleep 1000 >/dev/null & echo background $! pid"))
     pid = int(json.loads((build / "peers.json").read_text())[0]["figures"]["background"]["value"])
     until(lambda: not lives(pid))
@@ -238,8 +239,8 @@ def test_missing_folder_packages_and_root(build, folder, monkeypatch, tmp_path):
 
 
 def test_what_is_prepared_needs_no_root(build, folder, monkeypatch):
-    """run.sh calls prepare.sh only if what that builds is not there; an ordinary user may run it
-    then."""
+    """run.sh calls prepare.sh only if its results are missing; otherwise an ordinary user may
+    run it."""
     source = folder("[ -e made/one ] && [ -e two.img ] || bash prepare.sh >&2 || exit 1\n" + GOOD)
     (source / "prepare.sh").write_text("apt-get install -y bash\nmkdir made\n: >made/one >two.img\n")
     monkeypatch.setattr(peers.os, "geteuid", lambda: 1000)
@@ -268,7 +269,8 @@ def test_make_passes_folder_and_words_on(folder):
 
 
 def test_pages_quote_the_file():
-    """Every table of peers' figures is what `make bench-pages` makes of docs/peers.json."""
+    """Every table of peers' figures equals the one that `make bench-pages` writes from
+    docs/peers.json."""
     kept = tables.kept_peers()
     found = 0
     for page in tables.PAGES:

@@ -28,7 +28,7 @@ def cases(margay, app, over: str, nodes: int, name: str, wanted: list[str], *arg
 
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_threads(margay, app, nodes):
-    """Turns, joins, mutexes, conditions, sleep, preemption, the C library beside it."""
+    """Turns, joins, mutexes, conditions, sleep, preemption, the C library under preemption."""
     cases(margay, app, "shm", nodes, "pm2_threads", THREADS)
 
 
@@ -40,7 +40,8 @@ def test_ten_thousand_threads(margay, app):
 @OVER
 @pytest.mark.parametrize("nodes", [1, 2, 3, 8])
 def test_moves(margay, app, over, nodes):
-    """By themselves and while they compute, with stack and heap; what may not move."""
+    """By their own call and while they compute, with stack and heap; threads that may not
+    migrate."""
     cases(margay, app, over, nodes, "pm2_move", MOVES, 500 if over == "shm" else 100)
 
 
@@ -57,7 +58,8 @@ def test_a_node_that_sleeps_loses_no_thread(margay, app, over, nodes):
 @OVER
 @pytest.mark.parametrize("nodes", [1, 2, 3, 8])
 def test_calls(margay, app, over, nodes):
-    """Synchronous, asynchronous, quick, nested; services that move; a node that computes serves."""
+    """Synchronous, asynchronous, quick, nested; services that migrate; a node that computes
+    serves calls."""
     cases(margay, app, over, nodes, "pm2_calls", CALLS)
 
 
@@ -76,7 +78,7 @@ def others_end(run) -> None:
 @pytest.mark.parametrize("over", ["shm", "virtio"])
 @pytest.mark.parametrize("what", ["call", "join", "move", "end"])
 def test_a_node_dies(margay, app, over, what):
-    """Calls, joins, moves and pm2_end end with PM2_EDEAD."""
+    """Calls, joins, migrations and pm2_end end with PM2_EDEAD."""
     live = margay.start("run", *LINKS[over], "-n", 3, "--on-death", "continue", app("pm2_ends"),
                         what)
     live.wait_for(r"running$", count=3)
@@ -101,7 +103,7 @@ def test_on_64_nodes(margay, app):
 
 
 def test_nodes_that_differ(margay, app):
-    """Another size of the area on one node: the job ends and says so."""
+    """Another size of the area on one node: the job ends with an error."""
     run = margay("run", "-n", 3, app("pm2_differs")).status(1)
     run.says(r"pm2: node 2 and node 0 differ in the size of the iso-address area: give pm2_init "
              r"the same configuration")

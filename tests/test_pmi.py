@@ -1,4 +1,4 @@
-"""PMI, by which MPI learns of its job, without MPI; and how a job ends by it."""
+"""PMI, MPI's interface to its job, without MPI; and how it ends a job."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -29,7 +29,7 @@ def test_calls(margay, pmi, nodes):
 
 @pytest.mark.parametrize("status", [5, 255, 0])
 def test_abort(margay, pmi, status):
-    """The job has this status, 0 too; the others, which wait for each other, end with it."""
+    """The job has this status, also 0; the other ranks, which wait for each other, end with it."""
     run = margay("run", "-n", 3, pmi, "abort", status).status(status)
     run.says(rf"^margay: rank 2 \(node 2\) ended the job with status {status}$")
     run.says("^margay: ended ranks 0 and 1: still running then$")
@@ -48,7 +48,7 @@ def test_one_rank_ends_without_finalize(margay, pmi):
     run.says(r"margay: rank 1 ended with status 0 without MPI_Finalize$")
 
 
-# ---- <margay.h>: the calls that this stands on ----
+# ---- <margay.h>: the calls below PMI ----
 
 @pytest.mark.every_link
 @pytest.mark.parametrize("status, ends, ender", [(7, 7, 0), (0x107, 7, 2), (0, 0, 1)])

@@ -1,6 +1,6 @@
-"""How the launcher decides that a job has ended, and with which status.
+"""How the launcher decides when a job has ended, and with which status.
 
-Pure: the nodes are entries of a table that the test fills.
+Without processes: the nodes are entries of a table that the test fills.
 """
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_outcomes_from_the_node_table(layout):
 
 
 class Killable:
-    """A node that boots for ever and lives on for a while after it was killed."""
+    """A node that never finishes booting, and lives for a while after it was killed."""
     main_seen, judged, ended_by_us, wait_status = 0.0, False, False, None
     alive = True
     serial_text = error_text = b""
@@ -85,7 +85,7 @@ class Killable:
 
 @pytest.mark.parametrize("by_signal", [False, True])
 def test_killed_nodes_are_not_late(layout, by_signal):
-    """Nodes that were killed and not yet reaped change neither the message nor the status."""
+    """Nodes that were killed but not yet reaped change neither the message nor the status."""
     job = SimpleNamespace(
         nodes=[Killable(rank) for rank in range(3)],
         options=SimpleNamespace(timeout=None, on_death="end", link="shm"),
@@ -107,7 +107,7 @@ def test_killed_nodes_are_not_late(layout, by_signal):
 
 
 class Machine:
-    """A node of a table: its QEMU lives, or has ended with a wait status."""
+    """A node of a table: its QEMU runs, or has ended with a wait status."""
     ended_by_us = judged = False
     error_text = b""
 
@@ -129,7 +129,7 @@ class Machine:
 
 
 class Table:
-    """A job of three running nodes, as the policy sees it."""
+    """A job of three running nodes for the policy."""
 
     def __init__(self, layout, on_death: str, restarts: int = 0) -> None:
         self.nodes = [Machine(rank) for rank in range(3)]
@@ -179,7 +179,7 @@ def test_death_ends_the_job(layout):
 
 @pytest.mark.parametrize("on_death", ["end", "continue", "restart"])
 def test_a_node_ends_the_job(layout, on_death):
-    """At once, whatever --on-death says."""
+    """At once, whatever --on-death is."""
     job = Table(layout, on_death)
     job.fields[1, "state"], job.fields[1, "exit_order"] = layout["NODE_ENDED_JOB"], 1
     job.policy.look(1.0)
@@ -189,7 +189,8 @@ def test_a_node_ends_the_job(layout, on_death):
 
 
 def test_state_that_another_node_has_overwritten(layout):
-    """No such state: it is reported once, the node goes on. One that ran does not boot again."""
+    """An invalid state is reported once, and the node continues. A node that ran does not boot
+    again."""
     job = Table(layout, "end")
     job.fields[1, "state"] = 0xdeadbeef
     assert not job.policy.look(1.0) and not job.policy.look(2.0)
@@ -222,8 +223,8 @@ def test_a_job_that_continued_still_ends_with_a_failure(layout):
 
 
 def test_restarts(layout):
-    """A node restarts as often as allowed; a later death counts as one. If the last life ended well,
-    the earlier deaths do not count."""
+    """A node restarts as often as allowed; a further death counts as a failure. If the last life
+    ended successfully, the earlier deaths do not count."""
     job = Table(layout, "restart", 2)
     for life in (2, 3):
         job.nodes[1].wait_status = 9

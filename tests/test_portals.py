@@ -34,7 +34,7 @@ def test_lists_of_entries_and_descriptors(margay, app, nodes):
 @pytest.mark.parametrize("nodes, rounds", [(1, 100), (2, 2000), (3, 1000), (4, 1000), (7, 300),
                                            (16, 50)])
 def test_barrier(margay, app, nodes, rounds):
-    """No rank leaves a barrier before all have come, however often."""
+    """No rank leaves a barrier before all have entered it, in any number of barriers."""
     run = margay("run", "-n", nodes, "--mem", 16, "--no-prefix", app("ptl_barrier"), "rounds",
                  margay.rounds(rounds)).ok()
     assert run.lines == ["done"]
@@ -77,7 +77,7 @@ def test_rule35_descriptors_over_all_memory(margay, app, nodes):
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("nodes", [1, 2, 3])
 def test_rule36_floating_point(margay, app, nodes):
-    """With any rounding, unmasked exceptions and full registers at both processes."""
+    """With any rounding, unmasked exceptions and values in all registers at both processes."""
     cases(margay, app, nodes, "ptl_float", ["modes"])
 
 
@@ -94,7 +94,7 @@ def test_access_and_identity(margay, app, nodes):
 
 
 def test_a_second_use_of_the_interface(margay, app):
-    """Status registers are zeroed; the counters of the node go on."""
+    """Status registers are zeroed; the node's counters continue."""
     assert margay("run", app("ptl_reopen")).ok().lines == ["ok"]
 
 

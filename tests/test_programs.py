@@ -1,4 +1,4 @@
-"""Other people's programs on nodes: a short subset of `make programs`."""
+"""Existing programs on nodes: a short subset of `make programs`."""
 from __future__ import annotations
 
 import hashlib
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.programs
     pytest.param(name, marks=[pytest.mark.languages] if name in programs.LANGUAGES else [])
     for name in programs.SHORT])
 def test_short(tmp_path, name):
-    """Their sources are there: `make check` gets them before."""
+    """Their sources exist, as `make check` fetches them first."""
     outcome = common.run_program(programs.program(name), 1, short=True, where=tmp_path)
     assert not outcome.wrong, "\n".join(outcome.wrong)
     assert outcome.passed and not outcome.failed
@@ -46,7 +46,7 @@ def test_verdicts(status, says, text, why, passed, cases, wrong):
 
 
 def test_most_must_pass():
-    """At least 95 of 100 tests must pass, also where all failures have a known reason."""
+    """At least 95 of 100 tests must pass, even if all failures have a known reason."""
     outcome = common.Outcome(programs.program("bzip2"), passed=["good"] * 19, failed=[("bad", "why")])
     assert not programs.complaints([outcome])
     outcome.failed.append(("worse", "why"))
@@ -61,7 +61,7 @@ def test_descriptions(name):
 
 
 def test_compiler_that_is_not_there(tmp_path, monkeypatch):
-    """Before anything is unpacked, and with the cure."""
+    """Reported before anything is unpacked, with the cure."""
     monkeypatch.setenv("PATH", str(tmp_path))
     for name, package in (("lapack", "gfortran"), ("eigen", r"g\+\+")):
         with pytest.raises(RuntimeError, match=f"built with {package}: apt install {package}$"):
@@ -71,7 +71,7 @@ def test_compiler_that_is_not_there(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("node, host, good", [
     ("x 1.5 -2.0\nn 3\n# rounding 1e-16\n", "x 1.5 -2.0\nn 3\n# rounding 3e-16\n", True),
-    ("x 1.0 1e-13\n", "x 1.0 2e-13\n", True),            # small beside the largest
+    ("x 1.0 1e-13\n", "x 1.0 2e-13\n", True),            # small compared with the largest
     ("x 1.5 -2.0\n", "x 1.5 -2.00000001\n", False),
     ("x 1.5\n", "x 1.5 2.5\n", False),
     ("x 1.5\n", "x 1.5\ny 1.5\n", False),
@@ -120,7 +120,7 @@ END = " End of tests\n Total time used =        {}.93 seconds\n"
     (" Test of subprogram number 13            DSDOT\n   FAIL\n", "wrong: FAIL"),
 ])
 def test_verdict_of_lapack(tmp_path, text, says):
-    """The host's time is another one, which is no difference."""
+    """Different times are not a difference."""
     (tmp_path / "node").write_text(text.format(12))
     (tmp_path / "host").write_text(text.format(1))
     run = [PROGRAMS / "lapack" / "verdict.py", "node", "host"]
@@ -133,7 +133,7 @@ def test_verdict_of_lapack(tmp_path, text, says):
 
 
 def verdict_of(program: str, text: str, *words: str) -> tuple[int, str]:
-    """Status and last line of a program's verdict.py that reads its standard input."""
+    """Status and last line of a program's verdict.py for this standard input."""
     run = [PROGRAMS / program / "verdict.py", *words]
     done = subprocess.run(run, input=text, capture_output=True, text=True)
     assert not done.stderr
@@ -207,7 +207,7 @@ TABLE = "Found {} errors in 131072 locations ({}).\n"
      "MPIRandomAccess_ErrorsFraction=0.001\n", 1, "3 checks, 2 failed"),
 ])
 def test_verdict_of_hpcc(tmp_path, name, body, status, says):
-    """Of one section; without its last line, or with an input that is not understood, it fails."""
+    """For one section; without its last line, or with an invalid input, it fails."""
     (tmp_path / "out").write_text(section(name, body))
     assert verdict_of("hpcc", "", str(tmp_path / "out"), "2", "2", name) == (status, says)
     (tmp_path / "out").write_text("Error in line 33 of the input file.\n" + section(name, body))
@@ -250,7 +250,7 @@ def test_verdict_of_hdf5(program, text, status, says):
 
 
 def test_cache_is_the_users(tmp_path, monkeypatch):
-    """HOME is a folder of the build's: what was built once is not built again for it."""
+    """HOME is a folder of the build, but libraries in the user's cache are not built again."""
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", "/home/user")
     where = common.environment(programs.program("bzip2"), 1, tmp_path)
@@ -261,7 +261,7 @@ def test_cache_is_the_users(tmp_path, monkeypatch):
 
 
 def test_libraries_of_other_programs(tmp_path, monkeypatch):
-    """They are built once; what an interrupted build has left is not taken for one."""
+    """They are built once; leftovers of an interrupted build do not count as built."""
     log = []
     monkeypatch.setattr(common, "unpack", lambda source, where: log.append(source.folder))
     program = programs.program("bzip2")
@@ -281,7 +281,7 @@ def test_libraries_of_other_programs(tmp_path, monkeypatch):
 
 
 def test_source_that_debian_does_not_have(tmp_path):
-    """The wrong bytes are not taken from the cache, and the message says what to do."""
+    """Wrong bytes in the cache are refused, with a message that names the cure."""
     cache = tmp_path / "margay"
     cache.mkdir()
     (cache / "none_1.tar.gz").write_text("not this")
@@ -293,7 +293,7 @@ def test_source_that_debian_does_not_have(tmp_path):
     apt.write_text("#!/bin/sh\necho E: no network >&2\nexit 100\n")
     apt.chmod(0o755)
     script.chmod(0o755)
-    (tmp_path / "Makefile").touch()        # a checkout: the lists lie under build
+    (tmp_path / "Makefile").touch()        # a checkout: the lists are below build
     done = subprocess.run([script, "none", "none_1.tar.gz", "0" * 64, tmp_path / "out"],
                           env={"PATH": f"{apt.parent}:/usr/bin:/bin",
                                "XDG_CACHE_HOME": str(tmp_path)}, capture_output=True, text=True)
@@ -304,7 +304,7 @@ def test_source_that_debian_does_not_have(tmp_path):
 
 
 def test_package_of_headers(tmp_path):
-    """It comes by apt-get download, with the lists of packages, and is kept as it is."""
+    """It is fetched by apt-get download, after the lists of packages, and kept unchanged."""
     script = tmp_path / "tools" / "debian-source.sh"
     script.parent.mkdir()
     script.write_bytes((ROOT / "tools" / "debian-source.sh").read_bytes())
@@ -351,7 +351,7 @@ def test_verdict_of_global_arrays(program, text, status, says):
 
 
 def test_suite_of_a_source(monkeypatch):
-    """A source that this Debian has not got is asked for in another one."""
+    """A source that this Debian lacks is fetched from another release."""
     commands = []
     monkeypatch.setattr(common.subprocess, "run", lambda command, check: commands.append(command))
     for name in ("ga", "hpcc"):

@@ -1,8 +1,8 @@
 """Many kernels deliver into one block while its owner attaches, unlinks, updates and polls.
 
-On the host with threads as kernels, under TSan, and between nodes: MPI's race
-(rule 24), and a stress of everything at once. The threads' history is replayed in
-the reference model (histories.py).
+On the host with threads as kernels, under TSan, and between nodes: MPI's race (rule 24), and a
+stress test of all operations at once. The threads' history is replayed in the reference model
+(histories.py).
 """
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.race
 
 
 def threads(test: str, **settings: object) -> str:
-    """Runs one test of tests/host under TSan; returns the line in which it says what it did."""
+    """Runs one test of tests/host under TSan; returns the line with its counts."""
     command = [str(BUILD / "host" / "check-tsan"), test]
     done = subprocess.run(command, capture_output=True, text=True, timeout=400,
                           env={**os.environ, **{key: str(value) for key, value in settings.items()}})
@@ -39,14 +39,14 @@ def race(how: str, rounds: int, seed: int) -> None:
     found = re.fullmatch(r"race: seed (\d+), (\d+) messages, \d+ receives, (\d+) updates refused, "
                          r"(\d+) of them late", said)
     assert found and int(found.group(1)) == seed and int(found.group(2)) >= rounds - 2, said
-    # The race did take place.
+    # The race occurred.
     assert int(found.group(3)) > rounds / 100 and int(found.group(4)) > 0, said
 
 
 @pytest.mark.parametrize("how", ["race", "post"])
 def test_mpi_race_of_threads(how):
-    """Rule 24: receives are posted while messages for them arrive, in three steps or by
-    PtlMEMDPost's one: each message is in the queue that was looked at, or finds the receive."""
+    """Rule 24: receives are posted while messages for them arrive, in three steps or in one by
+    PtlMEMDPost: each message is in the tested queue, or finds the receive."""
     race(how, 30_000, 1)
 
 
@@ -58,7 +58,7 @@ def test_mpi_race_of_threads_again(how, seed):
 
 
 def replayed(steps: int, seed: int, path: Path) -> None:
-    """Replays the history of a stress by threads in the model: the results are the same."""
+    """Replays the history of concurrent threads in the model: the results must be equal."""
     threads("concurrent_history", HISTORY_STEPS=steps, HISTORY_SEED=seed, HISTORY_FILE=path)
     history = histories.load(path)
     assert sum(histories.invariants(history).values()) > steps / 10
@@ -89,7 +89,7 @@ def race_of_nodes(margay, app, nodes: int, messages: int, seed: int, how: str) -
                  timeout=200).ok()
     found = re.fullmatch(RACED, run.stdout.strip())
     assert found and int(found.group(2)) == (nodes - 1) * messages, run.describe()
-    assert int(found.group(3)) > 0, run.describe()       # the race did take place
+    assert int(found.group(3)) > 0, run.describe()       # the race occurred
 
 
 @pytest.mark.every_link
@@ -111,13 +111,13 @@ def test_mpi_race_of_nodes_again(margay, app, seed):
 
 
 class Told(NamedTuple):
-    """What the ranks of a stress printed."""
-    pairs: dict[tuple[int, int], dict[int, str]]    # (from, to) -> rank that says so -> what
-    added: dict[int, int]                           # counter's rank -> what all added to it
+    """The output of the ranks of ptl_stress."""
+    pairs: dict[tuple[int, int], dict[int, str]]    # (from, to) -> reporting rank -> text
+    added: dict[int, int]                           # counter's rank -> sum of all additions
     counters: dict[int, int]
-    tokens: dict[int, list[int]]                    # what each rank holds
-    dead: dict[int, set[int]]                       # rank -> those that died, as it saw
-    unsure: set[int]                                # words whose exchange has failed
+    tokens: dict[int, list[int]]                    # tokens of each rank
+    dead: dict[int, set[int]]                       # rank -> ranks that it saw die
+    unsure: set[int]                                # words whose exchange failed
     totals: list[int]                               # operations, accepted, updates, refused
 
 
@@ -185,8 +185,8 @@ def test_stress_of_many(margay, app, mode, nodes, seed):
 
 
 def stress_with_a_death(margay, app, nodes: int, seed: int) -> None:
-    """One node is killed in the middle: the others lose nothing of each other's, and end, however
-    long a busy host takes for that."""
+    """One node is killed during the run: the others lose no messages between each other, and
+    end, however long that takes on a busy host."""
     rng = random.Random(seed)
     victim = rng.randrange(nodes)
     live = margay.start("run", "-n", nodes, "--mem", 16, "--on-death", "continue", app("ptl_stress"),
@@ -207,7 +207,7 @@ def stress_with_a_death(margay, app, nodes: int, seed: int) -> None:
         if source in alive and target in alive:
             assert len(both) == 2 and len(set(both.values())) == 1, (
                 f"{(source, target)}: {both}\n{run.describe()}")
-    # A word that was to be exchanged with the dying one may have come there, and from there on.
+    # A word in an exchange with the dying node may have arrived there and been passed on.
     held = Counter(token for rank in alive for token in said.tokens[rank])
     doubled = {token for token, times in held.items() if times > 1}
     assert held.total() == 9 * len(alive) and doubled <= said.unsure, (

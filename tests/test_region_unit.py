@@ -40,7 +40,7 @@ def layout() -> Layout:
        sizes=st.lists(st.integers(0, 10 ** 7), max_size=5),
        slots=st.sampled_from((0, 64, 100, 8192, 32768)))
 def test_plan(nodes, mem, sizes, slots):
-    """What net/shm/region.c checks, for every job."""
+    """The checks of net/shm/region.c, for every job."""
     layout = Layout(BUILD / "region.json")
     try:
         plan = Plan(layout, nodes, mem * MB, sizes, slots)
@@ -92,7 +92,7 @@ def test_region_contents(layout, tmp_path):
 
 
 def test_region_of_a_node_that_is_started_again(layout):
-    """Its memory and its entry as at first; what belongs to others, and the rings, stay."""
+    """Resets its memory and its entry; those of others, and the rings, stay."""
     plan = Plan(layout, 3, 2 * MB, [])
     region = Region(layout, plan, [])
     slices = [plan.slices + k * plan.slice_bytes for k in range(3)]
@@ -116,7 +116,7 @@ def test_a_bell_is_asked_for_once(layout):
     region = Region(layout, Plan(layout, 2, 2 * MB, []), [])
     idle = layout.at("region_header", "idle") >> 2
     assert region.ask_for_bell() and region.words[idle] == 1 and not region.ask_for_bell()
-    region.words[idle] = 0        # a node has rung
+    region.words[idle] = 0        # a node has rung the doorbell
     assert region.ask_for_bell()
     os.close(region.fd)
 
@@ -154,7 +154,7 @@ def small_region() -> Region:
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 4), st.binary(max_size=60), st.booleans()), max_size=40))
 def test_console_ring(small_region, records):
-    """Every record comes out once and in order, whenever the reader looks."""
+    """Every record is read once and in order, whenever the reader polls."""
     region = small_region
     writer, reader = Writer(region, 0), ConsoleRing(region, 0)
     region.longs[writer.ring.written] = region.longs[writer.ring.taken] = 0
@@ -175,7 +175,7 @@ def test_console_ring(small_region, records):
 @settings(deadline=None)
 @given(st.binary(min_size=8, max_size=200), st.integers(0, 1 << 64))
 def test_damaged_console_ring(small_region, garbage, position):
-    """Whatever a broken node writes: no exception, and at worst no output."""
+    """Whatever a faulty node writes: no exception, and at worst no output."""
     region = small_region
     reader = ConsoleRing(region, 0)
     region.longs[reader.taken] = 0
@@ -187,7 +187,7 @@ def test_damaged_console_ring(small_region, garbage, position):
 
 
 def test_damaged_console_ring_is_emptied(small_region):
-    """The node of a damaged ring never waits for room, and is rung if it did."""
+    """The node of a damaged ring never waits for space, and is woken if it did."""
     region = small_region
     reader = ConsoleRing(region, 0)
     region.longs[reader.taken] = 0
@@ -210,7 +210,7 @@ def test_damaged_console_ring_is_emptied(small_region):
 
 
 def test_reader_position_is_put_right(small_region):
-    """A neighbour overwrote `taken`, and so the node waits: for the launcher to write it again."""
+    """A neighbour overwrote `taken`, so the node waits until the launcher writes it again."""
     reader = ConsoleRing(small_region, 0)
     small_region.longs[reader.taken] = 1 << 50
     assert not reader.writer_waits()
@@ -228,7 +228,7 @@ def test_counters_that_are_none(small_region, line):
 
 
 def test_line_without_end(small_region):
-    """A damaged node's endless line is cut: the launcher keeps a bounded part of it."""
+    """A faulty node's endless line is cut: the launcher keeps a bounded part of it."""
     console = Console(small_region, SimpleNamespace(put=None), None, None, {}, None, False)
     for _ in range(100):
         console._route(0, console.stat, b"x" * 1000, 0.0)
@@ -236,7 +236,7 @@ def test_line_without_end(small_region):
 
 
 def test_frames_that_are_none():
-    """Numbers longer than a frame's are no frame, and reach no conversion."""
+    """Numbers too long for a frame are not parsed as one."""
     lines = ["#0 0x" + "f" * 17, "#" + "9" * 5000 + " 0x10"]
     assert Symbols(Path("/nowhere")).annotate(lines) == lines
 
@@ -250,7 +250,7 @@ class Bells:
 
 
 def test_damaged_stdin_ring(small_region, monkeypatch):
-    """The node's position is nonsense: a moment later it may be right; if not, input ends."""
+    """The node's position is invalid: a moment later it may be right; if not, input ends."""
     import margaylib.feeder as module
     clock = [100.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
@@ -265,7 +265,7 @@ def test_damaged_stdin_ring(small_region, monkeypatch):
     assert not feeder.poll() and not said
     clock[0] += 2
     small_region.longs[taken] = 0
-    assert feeder.poll() == [0] and feeder.watched     # healed: it reads
+    assert feeder.poll() == [0] and feeder.watched     # repaired: it reads
     feeder.watched = False
     small_region.longs[taken] = 12345678
     feeder.poll()
@@ -285,7 +285,7 @@ def long_at(region: Region, k: int, name: str) -> int:
 
 
 def test_stdin_ring(small_region):
-    """It has as much room as the slowest of its readers leaves."""
+    """It has as much space as its slowest reader leaves."""
     ring = StdinRing(small_region)
     first = bytes(range(256)) * (ring.capacity // 256 - 1)
     ring.write(first)
@@ -297,11 +297,11 @@ def test_stdin_ring(small_region):
     start = len(first) % ring.capacity
     data = bytes(small_region.map[ring.data:ring.data + ring.capacity])
     assert (data + data)[start:start + len(second)] == second and ring.room([0]) == 0
-    assert ring.room([0, 1]) == -1               # more than a ring behind
+    assert ring.room([0, 1]) == -1               # behind by more than a ring
 
 
 def test_doorbell_order():
-    """Peers and the launcher, then the region, then the own bell: none can be lost."""
+    """Peers and the launcher, then the region, then the own doorbell: no wakeup is lost."""
     bells = Doorbell(3, 99)
     messages = bells.messages(1)
     assert [value for value, _ in messages] == [0, 1, 0, 2, 3, -1, 1]

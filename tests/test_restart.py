@@ -15,7 +15,7 @@ from ports import LIFE, Port
 
 pytestmark = [pytest.mark.death, pytest.mark.spin(2), pytest.mark.own_link]
 
-# Old frames are on their way for longer than the others take to hear of a death.
+# Old frames are in flight for longer than the others need to learn of a death.
 LATE_US = 300_000
 LONG = 240.0                  # a deadline that only detects a hang
 GHOSTS = 20                   # frames of life 1 that the test sends in life 2
@@ -52,7 +52,8 @@ def test_restarted_node(margay, app, tmp_path, nodes, lives, seed):
 
 @pytest.mark.parametrize("nodes, lives, seed", [(2, 3, 4), (3, 3, 5)])
 def test_frames_of_an_earlier_life_are_not_believed(margay, app, tmp_path, port, nodes, lives, seed):
-    """Delayed frames may arrive before or after the second life; those that the test sends do not."""
+    """Delayed frames may arrive before or during the second life; the test's frames arrive
+    during it."""
     data = conversation(margay, app, tmp_path, nodes, lives, seed, "--faults",
                         f"delay=10%:{LATE_US}us,seed={seed}", "--test-port",
                         f"{port.far.fileno()}:1.9", port=port)
@@ -83,7 +84,7 @@ def test_what_is_sent_after_a_restart_arrives(margay, app, tmp_path):
                         app("ptl_lives"), "put")
     live.wait_for(r"talks$")
     stop(live.nodes()[1])
-    (tmp_path / "stopped").touch()                # what rank 0 sends from here on stays under way
+    (tmp_path / "stopped").touch()                # from here on rank 0's messages stay in flight
     live.wait_for(r"under way$")
     live.kill_node(1)
     assert live.wait().ok().of_rank(0) == ["talks", "under way", "arrived"]
@@ -101,7 +102,7 @@ def test_restarts_are_bounded(margay, app):
 
 
 def test_rank_0_comes_back(margay, app):
-    """Its output goes on, and so does the job."""
+    """Its output continues, and so does the job."""
     live = margay.start("run", "--link", "virtio", "-n", 2, "--on-death", "restart", app("waits"),
                         "sleep")
     live.wait_for(r"rank \d waits$", count=2)
@@ -112,7 +113,7 @@ def test_rank_0_comes_back(margay, app):
 
 
 def killed_early(margay, app, nodes: int, seed: int) -> None:
-    """A node dies 0 to 400 ms after its QEMU has started: no other one waits for ever."""
+    """A node dies 0 to 400 ms after its QEMU has started: no other one waits forever."""
     rng = random.Random(seed)
     victim, moment = rng.randrange(nodes), rng.random() * 0.4
     print(f"seed {seed}: node {victim} dies after {moment * 1000:.0f} ms")
@@ -141,7 +142,7 @@ def test_early_deaths_hang_no_node(margay, app, link, seed):
 
 @pytest.mark.parametrize("link", ["shm", "virtio"], indirect=True)
 def test_the_job_continues_without_the_dead(margay, app, link):
-    """All others end by themselves: no deadline of the launcher ends them."""
+    """All others end by themselves, before the launcher's deadline."""
     live = margay.start("run", "-n", 4, "--mem", 16, "--on-death", "continue", app("traffic"))
     live.wait_for(r"^\[0\] running$")
     live.kill_node(2)

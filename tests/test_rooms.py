@@ -1,4 +1,4 @@
-"""The rooms of the source: includes and calls go one way, and the picture shows them."""
+"""The rooms of the source: includes and calls go in one direction, as the picture shows."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -58,7 +58,7 @@ def test_the_call_check_finds(caller, callee, name):
 
 
 def test_ports_are_no_calls():
-    """What net/ leaves to the program that links it: functions of port.h and their like."""
+    """Functions that net/ expects from its program: those of port.h and similar ones."""
     assert all(rooms.PORT.fullmatch(name) for name in ("port_copy", "near_port_wait"))
     assert not rooms.PORT.fullmatch("transport_start")
     assert not rooms.PORT.fullmatch("link_report")

@@ -1,4 +1,4 @@
-"""Every numbered rule of docs/portals.md has a test by its number, and so has every mistake.
+"""Every numbered rule and every mistake of docs/portals.md has a test with its name.
 
 A host test is TEST(ruleNN_...) or TEST(mistake_...), a test on booted nodes is a Python
 function test_ruleNN_.... The rules that only nodes can show are tested here.
@@ -15,7 +15,7 @@ from harness import ROOT
 pytestmark = pytest.mark.rules
 
 RULES = range(1, 38)
-# What processors and kernels do is not seen by the engine's unit tests.
+# Rules about processors and kernels, beyond the engine's unit tests.
 ON_NODES = {21, 23, 32}
 
 
@@ -60,7 +60,7 @@ def test_every_rule_is_documented():
 
 
 def test_every_mistake_has_a_test():
-    """The list of mistakes in docs/portals.md names a test for each, and all that there are."""
+    """The list of mistakes in docs/portals.md names a test for each, and every such test."""
     named = set(re.findall(r"`(mistake_\w+)`", documented()))
     there = {name for name in names_of_tests() if name.startswith("mistake_")}
     assert named == there and len(there) >= 5
@@ -71,7 +71,7 @@ def test_the_coverage_check_finds():
 
 
 def calls_of(program, function: str) -> tuple[str, set[str]]:
-    """The instructions of a function, and the functions that it jumps into or calls."""
+    """The instructions of a function, and the functions that it calls or jumps to."""
     text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", f"--disassemble={function}",
                            str(program)], capture_output=True, text=True, check=True).stdout
     body = text[text.index(f"<{function}>:"):]
@@ -80,9 +80,9 @@ def calls_of(program, function: str) -> tuple[str, set[str]]:
 
 
 def test_rule21_a_look_enters_no_kernel(tmp_path):
-    """PtlEQGet, and all that it may call, has no system call instruction in it, but for
-    poll_cards, which is called where the application has chosen that nothing interrupts it, and
-    where the handler of a queue that fills was put off."""
+    """PtlEQGet, and all functions that it may call, contain no system call instruction. The
+    exceptions are poll_cards, which is called if the application has chosen not to be
+    interrupted, and the case of a deferred handler of a filling queue."""
     program = tmp_path / "ptl_bypass.elf"
     subprocess.run([str(ROOT / "tools" / "margay"), "cc", "-O2", "-I", "apps", "-I", "tests/apps",
                     "-Wl,--discard-none", "tests/apps/ptl_bypass.c", "-o", str(program)],

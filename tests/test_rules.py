@@ -1,4 +1,4 @@
-"""What the source may contain: sizes, names, comments, no globals in net/."""
+"""Rules of the source: sizes, names, comments, no globals in net/."""
 from __future__ import annotations
 
 import ast
@@ -87,7 +87,7 @@ def test_files_begin_with_what_they_are():
     assert not bad, "\n".join(bad)
 
 
-# Files that comments name and that are not this repository's, nor a freestanding compiler's.
+# Files in comments that are neither this repository's nor a freestanding compiler's.
 ELSEWHERE = FREESTANDING | {"hw/i386/microvm.c", "sys/dirent.h", "immintrin.h"}
 
 KNOWN = [f"/{name}" for name in subprocess.run(
@@ -95,7 +95,7 @@ KNOWN = [f"/{name}" for name in subprocess.run(
 
 
 def comments(path: Path, text: str) -> str:
-    """What a source says to its readers: comments, and in Python docstrings."""
+    """A source's comments and, in Python, its docstrings."""
     if path.suffix == ".py":
         tokens = tokenize.generate_tokens(io.StringIO(text).readline)
         said = [token.string for token in tokens if token.type == tokenize.COMMENT]
@@ -107,7 +107,7 @@ def comments(path: Path, text: str) -> str:
 
 
 def missing_files(path: Path, text: str) -> list[str]:
-    """Files that a source's comments name and that are not there; NAME.c is any file."""
+    """Missing files that a source's comments name; NAME.c stands for any file."""
     named = re.findall(r"[\w./-]*\w\w\.(?:md|py|asm|[ch])\b(?!\()", comments(path, text))
     return [name for name in named if name not in ELSEWHERE and "NAME" not in name
             and not any(file.endswith(f"/{name}") for file in KNOWN)]
@@ -153,8 +153,8 @@ def test_the_check_of_persons_finds():
     assert persons("A sender that waits.\nWhoever waits.\nFor users who wait.") == ["Whoever waits."]
 
 
-# Where a test's time may pass: until() and let_time_pass() of the harness. Programs of the tests
-# sleep where that is their subject, or where another rank is what they wait for.
+# Tests may sleep only in until() and let_time_pass() of the harness. Test programs sleep where that
+# is their subject, or where they wait for another rank.
 SLEEPS = re.compile(r"\btime\.sleep\(|from time import .*\bsleep\b|select\(\[\], \[\], \[\],")
 
 
@@ -163,7 +163,7 @@ def sleeping(text: str) -> list[str]:
 
 
 def test_no_test_sleeps():
-    """A test waits for a sign, with a deadline. Where time itself is its subject, it says so."""
+    """A test waits for a condition, with a deadline. Only tests about time itself let time pass."""
     bad = [f"{path.relative_to(ROOT)}: {line}" for path in SOURCES
            if path.suffix == ".py" and path.is_relative_to(ROOT / "tests") and path.exists()
            and path.name not in ("harness.py", "test_rules.py")
@@ -176,15 +176,15 @@ def test_no_test_sleeps():
 
 
 def global_symbols(result: Path) -> dict[str, str]:
-    """Symbols that the linker joins with those of other files: name to nm's letter."""
+    """Global symbols: name to nm's letter."""
     table = subprocess.run(["nm", "-g", str(result)], capture_output=True, text=True,
                            check=True).stdout
     return {row.split()[-1]: row.split()[-2] for row in table.splitlines()}
 
 
 def test_an_application_may_have_any_name_of_the_kernels():
-    """Every image is linked with build/kernel.o: what it leaves global begins with margay_,
-    and but for the ELF entry it is what linker.ld defines."""
+    """Every image is linked with build/kernel.o: its global symbols begin with margay_, and except
+    for the ELF entry linker.ld defines them."""
     symbols = global_symbols(BUILD / "kernel.o")
     assert symbols and all(name.startswith("margay_") for name in symbols), symbols
     assert [name for name, letter in symbols.items() if letter != "U"] == ["margay_linux_stub"]
@@ -195,7 +195,7 @@ def test_an_application_may_have_any_name_of_the_kernels():
 
 
 def names_without_function(script: str, sections: set[str]) -> list[str]:
-    """Functions that a linker script puts in their place, and that match no section."""
+    """Functions that a linker script places, but that match no section."""
     patterns: dict[str, list[str]] = defaultdict(list)
     for pattern in re.findall(r"(\.k\.text\.\w+(?:\.\*)?)", script):
         patterns[pattern.removesuffix(".*")].append(pattern)
@@ -204,7 +204,7 @@ def names_without_function(script: str, sections: set[str]) -> list[str]:
 
 
 def test_linker_script_names_functions_that_exist():
-    """A function that was renamed, or is inlined everywhere, would lose its place in the image."""
+    """A function that is renamed, or inlined everywhere, would lose its place in the image."""
     script = (ROOT / "linker.ld").read_text(encoding="utf-8")
     table = subprocess.run(["objdump", "-h", str(BUILD / "kernel.o")], capture_output=True,
                            text=True, check=True).stdout
@@ -264,8 +264,8 @@ def test_an_application_may_be_named_like_the_library(tmp_path):
 
 
 def test_kernel_uses_no_vector_registers():
-    """The kernel never saves the application's SSE state, so it must not touch it: but for the
-    arithmetic that port_float calls, which keeps it, and whose object has nothing else."""
+    """The kernel never saves the application's SSE state, so it must not change it. The exception
+    is port_float's arithmetic, which preserves it, in an object with nothing else."""
     listing = subprocess.run(["objdump", "-d", "--no-show-raw-insn", str(BUILD / "kernel.o")],
                              capture_output=True, text=True, check=True).stdout
     assert "<" in listing and "ret" in listing

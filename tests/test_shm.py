@@ -1,4 +1,4 @@
-"""What the shared-memory link relies on, tested by two kernels at once."""
+"""The basis of the shared-memory link, tested by two kernels at once."""
 from __future__ import annotations
 
 import os
@@ -28,7 +28,7 @@ def test_locked_increments_and_fences(margay, app):
                                           ("copy", "copy_MBps_1048576"),
                                           ("costs", "costs_doorbell_ps")])
 def test_raw_limits_are_measured(margay, app, name, needed):
-    """The self-tests that benchmarks compare with run, and leave the application alone."""
+    """The benchmarks' self-tests run, and do not affect the application."""
     run = margay("run", "-n", 2, "--selftest", name, app("hello"), timeout=200).ok()
     assert figures(run)[needed] > 0
     assert any("hello from rank 1" in line for line in run.of_rank(1))
@@ -36,7 +36,7 @@ def test_raw_limits_are_measured(margay, app, name, needed):
 
 @pytest.mark.parametrize("name", ["pingpong", "locks"])
 def test_turns_on_one_processor(margay, app, name):
-    """Each turn takes a time slice there, and the nodes still reach main in time."""
+    """Each turn takes a time slice there, but the nodes still reach main in time."""
     processors = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(processors)})
     try:
@@ -55,7 +55,8 @@ def test_selftest_that_cannot_run(margay, app, nodes, name, why):
 
 
 def test_selftest_of_an_image_without(margay, app):
-    """Applications are linked with a kernel that holds no self-tests; the error says which kernel does."""
+    """Applications are linked with a kernel without self-tests; the error names the one with
+    them."""
     run = margay("run", "--selftest", "stray", app("waits"), "alone")
     assert run.returncode != 0
     run.says("selftest=stray: this image has no self-tests; margay cc --selftests")
@@ -63,7 +64,7 @@ def test_selftest_of_an_image_without(margay, app):
 
 @pytest.mark.death
 def test_owner_of_the_lock_dies_while_one_waits_for_a_message(margay, app):
-    """The survivor's block is broken: no event will ever come, and its wait says so."""
+    """The survivor's block is broken: no event can arrive, and its wait returns an error."""
     live = margay.start("run", "-n", 2, "--kernel", "crash=hold", app("waits"), "alone")
     live.wait_for(r"node 1 holds the lock of node 0")
     live.kill_node(1)

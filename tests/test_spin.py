@@ -26,7 +26,7 @@ def test_models_of_the_link(tmp_path):
 
 
 def test_model_of_the_lock(tmp_path):
-    """No wakeup is lost, with a death and without; three variants that lack a rule must be found wrong."""
+    """No wakeup is lost, with or without a death; three variants that lack a rule must fail."""
     with cores(1, BUILD / "test-cores"):
         done = subprocess.run([ROOT / "tests" / "spin" / "check.sh", tmp_path, "lock"],
                               capture_output=True, text=True, check=False)

@@ -19,13 +19,13 @@ def of_ranks(folder: Path, nodes: int) -> list[bytes]:
     return [(folder / f"rank{rank}.out").read_bytes() for rank in range(nodes)]
 
 
-# --- the ranks that read
+# --- ranks that read
 
 @pytest.mark.every_link
 @pytest.mark.parametrize("ranks, readers", [
     ("2", {2}), ("0", {0}), ("all", {0, 1, 2, 3}), ("none", set()), ("0,2-3", {0, 2, 3})])
 def test_ranks_that_read(margay, app, tmp_path, ranks, readers):
-    """Each rank that reads gets all of it, the others nothing."""
+    """Each reading rank gets all input, the others none."""
     data = os.urandom(3 * MB + 17)
     run = margay("run", "-n", 4, "--stdin", ranks, "--output-dir", "out", app("output"), "cat",
                  input=data).ok()
@@ -46,7 +46,7 @@ def test_input_of_none_stays(margay, app):
 
 
 def test_a_reader_that_ends_delays_no_other(margay, app, tmp_path):
-    """Rank 1 ends at once, and reads nothing of an input that is many rings long."""
+    """Rank 1 ends at once, and reads nothing of an input much longer than a ring."""
     data = os.urandom(12 * MB)
     margay("run", "-n", 3, "--stdin", "all", "--output-dir", "out", app("output"), "cat", "1",
            input=data).ok()
@@ -94,7 +94,7 @@ def awaits_on_host(tmp_path_factory) -> Path:
 
 
 def converse(margay, tmp_path: Path, command: str) -> list[str]:
-    """Runs awaits; a line for each `more`, the end at `close`. What it printed."""
+    """Runs awaits, with a line for each `more` and the end at `close`; returns its output."""
     fifo = tmp_path / "input"
     fifo.unlink(missing_ok=True)
     os.mkfifo(fifo)
@@ -110,8 +110,8 @@ def converse(margay, tmp_path: Path, command: str) -> list[str]:
 
 @pytest.mark.every_link
 def test_poll_and_select(margay, app, awaits_on_host, tmp_path, link):
-    """They wait, halted, for input, its end, a signal or the time; files are ready, closed
-    descriptors are told of. All as on Linux."""
+    """They wait, halted, for input, its end, a signal or the timeout; files are ready, closed
+    descriptors are reported. All as on Linux."""
     wanted = converse(margay, tmp_path, str(awaits_on_host))
     assert len(wanted) > 70 and "waited 1 halted 1 spun 0" in wanted
     node = converse(margay, tmp_path,
@@ -120,6 +120,6 @@ def test_poll_and_select(margay, app, awaits_on_host, tmp_path, link):
 
 
 def test_poll_of_a_rank_without_input(margay, app):
-    """Its input has ended: there is no wait."""
+    """Its input has ended, so it does not wait."""
     run = margay("run", "-n", 2, "--stdin", "none", app("output"), "poll").ok()
     assert sorted(run.lines) == ["[0] 1: 11", "[1] 1: 11"]

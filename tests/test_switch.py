@@ -60,13 +60,13 @@ class Switch:
         for end in [near for _, near in pairs] + ([stdin] if stdin else []):
             end.close()
         self.rest = [b""] * len(self.ports)
-        self.said: list[str] = []       # lines of its standard output, once it has ended
+        self.said: list[str] = []       # lines of its standard output, after its end
 
     def send(self, port: int, *frames: bytes) -> None:
         self.ports[port].sendall(b"".join(wire(data) for data in frames))
 
     def replace(self, port: int) -> None:
-        """A new socket behind a port, as for a node that is started again."""
+        """A new socket for a port, as for a restarted node."""
         self.ports[port].close()
         self.ports[port], near = socket.socketpair()
         self.rest[port] = b""
@@ -74,12 +74,12 @@ class Switch:
         near.close()
 
     def has(self, port: int) -> bool:
-        """A whole frame has been read for this port and not been taken."""
+        """A whole frame for this port was read but not yet taken."""
         rest = self.rest[port]
         return len(rest) >= 4 and len(rest) >= 4 + struct.unpack(">I", rest[:4])[0]
 
     def take(self, port: int) -> bytes:
-        """The next frame that this port is given."""
+        """The next frame for this port."""
         while True:
             rest = self.rest[port]
             if self.has(port):
@@ -93,7 +93,7 @@ class Switch:
             self.rest[port] = rest + more
 
     def take_until(self, port: int, last: bytes) -> list[bytes]:
-        """All frames up to the one that is equal to `last`, without it."""
+        """All frames up to `last`, without it."""
         frames = []
         while (got := self.take(port)) != last:
             frames.append(got)
@@ -211,7 +211,7 @@ def test_any_sizes_in_any_chunks(sizes, seed):
 
 
 def test_a_port_that_does_not_read_stalls_no_other(switch):
-    """Node 2 reads nothing: frames to it are dropped, frames of the others pass."""
+    """Node 2 does not read: frames to it are dropped, the others' frames pass."""
     net = switch(3)
     big = frame(0, 2, b"x" * 60000)
     for i in range(400):
@@ -220,7 +220,7 @@ def test_a_port_that_does_not_read_stalls_no_other(switch):
     net.send(1, frame(1, 0, b"end"))
     assert net.take(0) == frame(1, 0, b"end")
     got = 0
-    for i in range(400):                # until there is room for one behind all the others
+    for i in range(400):                # until there is space for one after all the others
         net.send(1, frame(1, 2, b"end"))
         while select.select([net.ports[2]], [], [], 0.05)[0] or net.rest[2]:
             data = net.take(2)
@@ -237,7 +237,7 @@ def test_a_port_that_does_not_read_stalls_no_other(switch):
 
 @pytest.mark.parametrize("known", [True, False])
 def test_a_closed_port_stalls_no_other(switch, known):
-    """The switch notices that before it reads the frames, or when it writes them."""
+    """The switch notices it before it reads the frames, or when it writes them."""
     net = switch(3)
     if known:
         net.ports[1].close()
@@ -253,7 +253,7 @@ def test_a_closed_port_stalls_no_other(switch, known):
 
 @pytest.mark.parametrize("taken", [0, 12345, 700_000])
 def test_what_a_port_that_closes_had_not_got_is_counted(switch, taken):
-    """Whole frames only: of `frames_out` every byte had left the switch."""
+    """Only whole frames: every byte of `frames_out` was written."""
     net = switch(3)
     sizes = [60_000, 14, 333, 5000]
     frames = [frame(0, 1, b"x" * sizes[i % 4]) for i in range(200)]      # 3.3 MB
@@ -262,7 +262,7 @@ def test_what_a_port_that_closes_had_not_got_is_counted(switch, taken):
     left = taken
     while left:
         left -= len(net.ports[1].recv(left))
-    for _ in range(3):                  # the switch has seen that there is room again
+    for _ in range(3):                  # the switch has noticed that there is space again
         net.send(0, frame(0, 2, b"end"))
         assert net.take(2) == frame(0, 2, b"end")
     left = taken + struct.unpack("i", fcntl.ioctl(net.ports[1], termios.FIONREAD, bytes(4)))[0]
@@ -272,7 +272,7 @@ def test_what_a_port_that_closes_had_not_got_is_counted(switch, taken):
         left -= len(wire(frames[whole]))
         whole += 1
     assert 0 < whole < 200
-    while True:                         # until the switch knows
+    while True:                         # until the switch has noticed it
         net.send(0, frame(0, 1, b""), frame(0, 2, b"end"))
         assert net.take(2) == frame(0, 2, b"end")
         if not unread(net.ports[0]):
@@ -292,14 +292,15 @@ def numbered(source: int, target: int, count: int) -> list[bytes]:
 
 
 def unread(port: socket.socket) -> int:
-    """Bytes that the switch has still to take from this port."""
+    """Bytes from this port that the switch has not yet read."""
     return struct.unpack("i", fcntl.ioctl(port, termios.TIOCOUTQ, bytes(4)))[0]
 
 
 def through(net: Switch, frames: list[bytes]) -> list[bytes]:
-    """Send from 0 to 1 in batches; what arrives, as it arrives. A last frame by way of
-    node 2 cannot tell the end, so the end is a silence once the switch has read everything: more
-    than one look, as a host that stands still is silent too, and it does not wait for a core."""
+    """Sends from 0 to 1 in batches; returns the frames in the order of arrival. A last frame
+    through node 2 cannot mark the end, so the end is a silence after the switch has read
+    everything. It takes several polls, as a stopped host is silent too, while the switch must
+    not be waiting for a core."""
     got = []
     for i in range(0, len(frames), 50):
         net.send(0, *frames[i:i + 50])
@@ -360,7 +361,7 @@ def test_latency_delays_and_keeps_the_order(switch):
     before = time.monotonic()
     net.send(0, *frames)
     assert [net.take(1) for _ in frames] == frames
-    assert time.monotonic() - before >= 0.02     # the least that it can be
+    assert time.monotonic() - before >= 0.02     # the minimum
     net.end()
 
 
@@ -370,7 +371,7 @@ def big(source: int, target: int) -> bytes:
 
 @pytest.mark.parametrize("bandwidth, source, targets, least", [
     ("10", 0, [1], 0.1),                 # each target gets 1 MB
-    ("10", 0, [1, 2], 0.2),              # which share the sender's own link
+    ("10", 0, [1, 2], 0.2),              # both share the sender's own link
     ("1000,1:10", 0, [1], 0.1), ("0:5", 0, [1], 0.2), ("5:10", 0, [5], 0.1)])
 def test_bandwidth_is_a_limit(switch, bandwidth, source, targets, least):
     net = switch(6, "--bandwidth", bandwidth)
@@ -378,7 +379,7 @@ def test_bandwidth_is_a_limit(switch, bandwidth, source, targets, least):
     net.send(source, *[big(source, target) for _ in range(25) for target in targets])
     for target in targets:
         assert [net.take(target) for _ in range(25)] == [big(source, target)] * 25
-    assert time.monotonic() - before >= least            # the least that it can be
+    assert time.monotonic() - before >= least            # the minimum
     net.end()
 
 
@@ -408,7 +409,7 @@ def test_what_overflows_takes_no_time_of_a_link(switch, slow, target):
     ends = [frame(0, 1, b"behind"), frame(3, 2, b"last")]
     got: list[bytes] = []
     while not set(ends) & set(got):
-        net.send(0, ends[0])             # the first of them for which there is room again
+        net.send(0, ends[0])             # the first one for which there is space again
         ready, _, _ = select.select(net.ports[1:3], [], [], DEADLINE)
         assert ready
         got = []
@@ -459,7 +460,7 @@ def card_frame(source: int, target: int, card: int, payload: bytes) -> bytes:
 
 
 def test_cuts_are_between_nodes_whichever_their_cards(switch):
-    """Ports, by card: 0 to 2 are the nodes' first ones, 3 to 5 their second ones."""
+    """Ports by card: 0 to 2 are the nodes' first cards, 3 to 5 their second ones."""
     net = switch(3, "--faults", "cut=0-2:0-100000", cards=2)
     net.send(0, card_frame(0, 2, 0, b"lost"), card_frame(0, 1, 0, b"first"))
     net.send(3, card_frame(0, 2, 1, b"lost"), card_frame(0, 1, 1, b"second"))
@@ -544,14 +545,14 @@ def test_bad_options_name_cause_and_cure(options, says):
 
 
 def test_a_new_socket_behind_a_port(switch):
-    """A node that is started again begins with an empty stream, both ways; others go on."""
+    """A restarted node begins with empty streams in both directions; others continue."""
     net = switch(3, control=True)
-    net.ports[1].sendall(wire(frame(1, 0, bytes(5000)))[:3000])     # it dies within a frame
-    net.send(0, *[frame(0, 1, bytes(60000))] * 20)                  # which it has not read
+    net.ports[1].sendall(wire(frame(1, 0, bytes(5000)))[:3000])   # it dies within a frame
+    net.send(0, *[frame(0, 1, bytes(60000))] * 20)                  # which are unread
     net.send(0, frame(0, 2, b"all are through"))
     assert net.take(2) == frame(0, 2, b"all are through")
     net.replace(1)
-    while True:                       # the switch has the new socket once an answer comes
+    while True:                       # the switch has the new socket once an answer arrives
         net.send(1, frame(1, 0, b"second life"))
         if select.select([net.ports[0]], [], [], 0.1)[0]:
             break
@@ -566,7 +567,7 @@ def test_a_new_socket_behind_a_port(switch):
 
 
 def test_nonsense_on_the_control_socket(switch):
-    """Messages without a descriptor, with a port that is none, or cut short change nothing."""
+    """Messages without a descriptor, with an invalid port, or cut short have no effect."""
     net = switch(2, control=True)
     net.control.sendall(b"\0\0\0\0")
     for word in (struct.pack("=I", 2), struct.pack("=I", 1 << 31), b"x"):
@@ -586,6 +587,6 @@ def test_a_controlled_switch_outlives_its_ports(switch):
     net.replace(0)
     net.ports[1].close()
     net.ports[0].close()
-    net.ports[0], net.ports[1] = socket.socketpair()     # nothing of the switch's
+    net.ports[0], net.ports[1] = socket.socketpair()     # not the switch's
     assert not select.select([net.stats_fd], [], [], 0.3)[0]
     net.end()

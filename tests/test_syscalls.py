@@ -1,7 +1,7 @@
-"""Bad arguments of system calls: an error of their own, or the end of the application.
+"""Bad arguments of system calls: a specific error, or the end of the application.
 
-A pointer that the application may not use so, in a call of the POSIX group, is a
-fault of the application; the Portals group returns PTL_SEGV.
+In a call of the POSIX group a pointer to which the application has no such access is the
+application's fault; the Portals group returns PTL_SEGV.
 """
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ EXPECTED |= {
 
 
 def all_calls(margay: Margay, app, *options: str) -> dict[str, int]:
-    """One run makes all calls; each line is a call and its result."""
+    """One run makes all calls; each line is a call with its result."""
     (margay.cwd / "handed.txt").write_text("handed over\n")
     run = margay("run", *options, "--file", "handed.txt", app("sys_bad")).ok()
     run.prints("^constant is whole$")
@@ -146,7 +146,7 @@ def test_bad_pointer_stops_the_application(margay, app, tmp_path, call, where):
 
 @pytest.mark.parametrize("seed", range(1, 5))
 def test_random_calls(margay, app, seed):
-    """The kernel refuses or obeys whatever the application says, and goes on."""
+    """The kernel refuses or carries out any call of the application, and continues."""
     run = margay("run", app("sys_random"), seed, 30000).ok()
     assert run.lines[-1] == "whole"
     obeyed = {name: int(count) for name, count in (line.split() for line in run.lines[:-1])}

@@ -1,4 +1,4 @@
-"""The pictures of the libraries in lib/ are what their data give."""
+"""The pictures of the libraries in lib/ are drawn from the committed data."""
 from __future__ import annotations
 
 import importlib.util

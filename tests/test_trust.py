@@ -1,9 +1,9 @@
-"""Answers that were not asked for, at booted nodes: node 2 of a job answers what node 0 has
-asked node 1. It has the job's key, reads the operations off the wire, and answers first, as
-node 1 stands still. tests/host/test_answer_trust.c and test_frames_trust.c do the same field by field.
+"""Forged answers at booted nodes: node 2 of a job answers requests of node 0 to node 1. It has the
+job's key, reads the operations from the wire, and answers first, as node 1 is stopped.
+tests/host/test_answer_trust.c and test_frames_trust.c do the same field by field.
 
-And a node's BARRIER messages that no node in its place would send; tests/host/test_barrier.c
-has each of them.
+Also BARRIER messages that no correct node in its place would send; tests/host/test_barrier.c tests
+each of them.
 """
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ pytestmark = [pytest.mark.nic, pytest.mark.nodes(3), pytest.mark.spin(2)]
 KEY = "00112233445566778899aabbccddeeff"
 PUT, GET, ACK, REPLY, GETPUT, ATOMIC, BARRIER = 1, 2, 3, 4, 5, 6, 8
 NI_OK, NI_FAIL, NI_DROPPED = range(3)
-NO_ACK = 1                     # message.link: "I acknowledge nothing"
+NO_ACK = 1                     # message.link: nothing is acknowledged
 DROPS = 2000                   # forged answers, at least
-BARRIERS = 500                 # forged news of a barrier, at least
+BARRIERS = 500                 # forged messages of a barrier, at least
 LONG = 1000                    # bytes of the longer get
-FLUSH = 9000                   # bytes that push what was said before out of the capture's buffer
+FLUSH = 9000                   # bytes that flush the capture's buffer
 
 
 def fields_of(message: bytes) -> dict[str, int]:
@@ -38,7 +38,7 @@ def fields_of(message: bytes) -> dict[str, int]:
 
 
 def messages_of(capture: Path) -> Iterator[dict[str, int]]:
-    """The short messages of the capture that are alone in their frame."""
+    """The capture's short messages that are alone in their frame."""
     for frame in frames.read_capture(capture):
         for data in frames.split_aggregate(frame):
             if (data[15] & 15 == MSG and len(data) > frames.HEADER and      # not announced
@@ -47,12 +47,12 @@ def messages_of(capture: Path) -> Iterator[dict[str, int]]:
 
 
 def sort_of(request: dict[str, int]) -> tuple[int, bool]:
-    """Which of the five kinds of requests of ptl_trust this is."""
+    """The kind of this request, among the five of ptl_trust."""
     return request["operation"], request["length"] == LONG
 
 
 def unanswered(capture: Path) -> dict[int, dict[str, int]]:
-    """Requests of node 0 to node 1 that have no answer yet, by operation record."""
+    """Unanswered requests of node 0 to node 1, by operation record."""
     asked, answered = {}, set()
     for message in messages_of(capture):
         way = message["source_nid"], message["target_nid"]
@@ -64,7 +64,7 @@ def unanswered(capture: Path) -> dict[int, dict[str, int]]:
 
 
 class Node2:
-    """Node 2, whose second card sends answers that its first card does not send."""
+    """Node 2: its second card sends answers that its first card does not."""
 
     def __init__(self, port: Port, key: bytes | None, capture: Path) -> None:
         self.port, self.key, self.capture, self.said, self.flushes = port, key, capture, [], 0
@@ -75,7 +75,7 @@ class Node2:
                      payload=payload, length=len(payload)).encode(self.key)
 
     def answers(self, request: dict[str, int], **wrong: int) -> None:
-        """The right answer, but for the sender, and for these fields."""
+        """The correct answer, except for the sender and these fields."""
         fetches = request["operation"] in (GET, GETPUT)
         fields = {**request, "operation": REPLY if fetches else ACK, "ack_request": 0,
                   "atomic_operation": 0, "datatype": 0, "cookie": 0, "source_nid": 2,
@@ -110,7 +110,7 @@ class Node2:
         until(lambda: mark in self.capture.read_bytes())
 
     def speak(self, first: int) -> None:
-        """Sends again all that node 0 may have missed: it takes each frame once."""
+        """Sends again all frames that node 0 may have missed; it accepts each once."""
         for at in range(first, len(self.said), 20):
             self.port.send(self.said[at:at + 20])
 
@@ -121,7 +121,7 @@ def test_rule17_another_node_of_the_job_answers(margay, app, tmp_path, port, aut
     live = margay.start("run", "-n", NODES, "--link", "virtio", "--pcap", capture, "--test-port",
                         f"{port.far.fileno()}:2.9", *auth, app("ptl_trust"), DROPS,
                         pass_fds=(port.far.fileno(),))
-    port.far.close()           # the launcher and the switch have it
+    port.far.close()           # the launcher and the switch own it
     live.wait_for(r"^\[0\] asks$")
     node1 = live.nodes()[1]
     node2 = Node2(port, bytes.fromhex(KEY) if auth else None, capture)
@@ -133,10 +133,10 @@ def test_rule17_another_node_of_the_job_answers(margay, app, tmp_path, port, aut
         first = len(node2.said)
         for request in unanswered(capture).values():
             if sort_of(request) not in seen or len(node2.said) < DROPS // 2:
-                node2.lies(request)       # not DROPS lies before all sorts were seen
+                node2.lies(request)       # fewer than DROPS forgeries before all kinds were seen
             seen.add(sort_of(request))
         node2.speak(first)
-        node2.flush()                             # now all of it is on its way to node 0
+        node2.flush()                             # now all are in flight to node 0
         os.kill(node1, signal.SIGCONT)
     assert seen == {(PUT, False), (ATOMIC, False), (GET, False), (GET, True), (GETPUT, False)}
     while len(node2.said) < DROPS:
@@ -148,16 +148,16 @@ def test_rule17_another_node_of_the_job_answers(margay, app, tmp_path, port, aut
 
 
 def pid_of(capture: Path) -> int:
-    """The process id that all nodes of the job have, by what one has said. The switch writes what
-    its buffer holds late."""
+    """The process id of all nodes of the job, from one's frames. The switch writes its buffer
+    late."""
     first = until(lambda: next(messages_of(capture), None), "no message was sent")
     assert first
     return first["source_pid"]
 
 
 def forged_barriers() -> list[dict[str, int]]:
-    """All that node 3 of six can say to node 0 about a barrier: in no round that hears node 3.
-    Rounds that there are, that there are not, failures and questions, and nonsense."""
+    """All messages that node 3 of six can send to node 0 about a barrier, though no round of
+    node 0 waits for node 3: valid and invalid rounds, failures, questions, and nonsense."""
     news = [*range(20), 99, 1 << 31, (1 << 32) - 1]
     said = [{"pt_index": one} for one in news]
     return said + [{"pt_index": 0, "source_pid": 7}, {"pt_index": 1, "target_pid": 7}]
@@ -166,7 +166,7 @@ def forged_barriers() -> list[dict[str, int]]:
 @pytest.mark.nodes(6)
 @pytest.mark.parametrize("auth", [[], [f"--auth={KEY}"]], ids=["plain", "auth"])
 def test_forged_barriers_at_a_booted_node(margay, app, tmp_path, port, auth):
-    """They are dropped and counted; the barriers of meanwhile and later hold all ranks."""
+    """They are dropped and counted; barriers meanwhile and later wait for all ranks."""
     capture = tmp_path / "capture.pcap"
     live = margay.start("run", "-n", 6, "--link", "virtio", "--pcap", capture, "--test-port",
                         f"{port.far.fileno()}:3.9", *auth, app("ptl_forged"), BARRIERS,
@@ -183,7 +183,7 @@ def test_forged_barriers_at_a_booted_node(margay, app, tmp_path, port, auth):
                               sequence=len(said), window=64, messages=1,
                               message=message).encode(bytes.fromhex(KEY) if auth else None))
     while live.process.poll() is None:
-        for at in range(0, len(said), 20):         # each is taken once
+        for at in range(0, len(said), 20):         # each is accepted once
             port.send(said[at:at + 20])
     run = live.wait().ok()
     assert run.lines[0] == "[0] barriers"

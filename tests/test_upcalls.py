@@ -17,7 +17,7 @@ CASES = ("order masked pingpong_computing pingpong_asleep wait_elsewhere poll_ti
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("nodes", [1, 2, 3])
 def test_rule23_handlers(margay, app, nodes):
-    """Order and once, masked, beside computing and every wait, with PtlEQGet, overrun."""
+    """Once and in order, masked, during computing and every wait, with PtlEQGet, overrun."""
     run = margay("run", "-n", nodes, "--no-prefix", app("upcall")).ok()
     assert run.lines == [f"ok {name}" for name in CASES]
 
@@ -26,7 +26,8 @@ def test_rule23_handlers(margay, app, nodes):
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("nodes", [1, 2, 3])
 def test_rule37_queues_that_fill(margay, app, nodes):
-    """One call at the level and none before, while the receiver computes, takes or sleeps."""
+    """One call at the level and none before, while the receiver computes, takes events or
+    sleeps."""
     run = margay("run", "-n", nodes, "--no-prefix", app("ptl_filling")).ok()
     assert run.lines == [f"ok {name}" for name in ("levels", "handler_takes", "with_get", "asleep",
                                                    "arguments")]
@@ -69,7 +70,7 @@ def test_handler_exits(margay, app, nodes):
 @pytest.mark.every_link
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_fault_in_a_handler(margay, app, nodes):
-    """The backtrace goes through the handler into what it interrupted."""
+    """The backtrace goes through the handler into the interrupted code."""
     run = margay("run", "-n", nodes, app("upcall_ends"), "fault").status(128 + 11)
     run.says(r"^margay: rank 0 \(node 0\): write at 0x0+ \(null pointer\), signal 11 \(SIGSEGV\)$")
     run.says(r"^margay: (\[0\] )?  in an event handler \(upcall\)$")
@@ -94,7 +95,7 @@ def test_main_returns_under_upcalls(margay, app, nodes):
 @pytest.mark.every_link
 @pytest.mark.parametrize("how", ["stdin", "poll"])
 def test_reading_goes_on(margay, app, tmp_path: Path, link, how):
-    """Rank 0 waits for standard input, which comes when its handler was called."""
+    """Rank 0 waits for standard input, which arrives after its handler was called."""
     fifo = tmp_path / "input"
     os.mkfifo(fifo)
     shell = (f"exec tools/margay run --link {link} -n 2 --no-prefix {app('upcall_ends')} {how} "
@@ -108,7 +109,7 @@ def test_reading_goes_on(margay, app, tmp_path: Path, link, how):
 
 @pytest.mark.every_link
 def test_handler_learns_of_a_death(margay, app):
-    """An ack that can never come is a failure, which the handler is called with."""
+    """An ack that can never arrive is a failure event, for which the handler is called."""
     live = margay.start("run", "-n", 2, "--no-prefix", app("upcall_ends"), "death")
     live.wait_for("^rank 1 waits$")
     live.wait_for("^rank 0 puts$")        # it has left the barrier
@@ -120,7 +121,8 @@ def test_handler_learns_of_a_death(margay, app):
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("nodes", [1, 2, 3])
 def test_the_timer_interrupts(margay, app, nodes):
-    """SIGALRM comes to a program that computes, and spoils nothing; not inside the C library."""
+    """SIGALRM interrupts a program that computes and preserves its state; never within the C
+    library."""
     run = margay("run", "-n", nodes, "--no-prefix", app("timer")).ok()
     assert run.lines == [f"ok {name}" for name in (
         "computing", "once", "registers", "red zone", "library", "masked", "waits", "of events")]

@@ -27,7 +27,7 @@ def cases(margay, app, over: str, nodes: int, name: str, wanted: list[str]) -> N
 @OVER
 @pytest.mark.parametrize("nodes", [1, 2, 3])
 def test_calls(margay, app, over, nodes):
-    """Exports, imports and sends around a ring of ranks, and what is refused."""
+    """Exports, imports and sends around a ring of ranks, and refused calls."""
     cases(margay, app, over, nodes, "vmmc_calls", CALLS)
 
 
@@ -39,7 +39,7 @@ def test_notifications(margay, app, over, nodes):
 
 @OVER
 def test_protection(margay, app, over):
-    """Messages sent by Portals, not by the library, change nothing that is not imported."""
+    """Messages sent by Portals, not by the library, change no memory that is not imported."""
     run = margay("run", *LINKS[over], "-n", 3, "--mem", 32, "--no-prefix", app("vmmc_guard")).ok()
     assert run.lines == ["ok"]
 

@@ -42,13 +42,13 @@ def test_directory(margay, app, over, tmp_path):
     for name in wanted - {".", ".."}:
         (folder / name).touch()
     run = margay("run", *LINKS[over], "-n", 3, "--no-prefix", app("vrpc_dir"), "listed")
-    run.status(1).says("svc_run returned")      # as rpcgen's main says and ends
+    run.status(1).says("svc_run returned")      # as rpcgen's main prints
     assert set(run.lines) == wanted and len(run.lines) == len(wanted)
 
 
 @pytest.mark.parametrize("over", ["shm", "virtio"])
 def test_server_dies(margay, app, over):
-    """Calls under way end with RPC_CANTRECV, later ones with RPC_CANTSEND."""
+    """Pending calls end with RPC_CANTRECV, later ones with RPC_CANTSEND."""
     live = margay.start("run", *LINKS[over], "-n", 3, app("vrpc_calc"), "waits")
     live.wait_for(r"^\[[12]\] running$", count=2)
     live.kill_node(0, random.Random(over).random() * 0.3)
@@ -58,7 +58,7 @@ def test_server_dies(margay, app, over):
 
 @OVER
 def test_server_leaves(margay, app, over):
-    """The same when the server's process ends in the middle of a call."""
+    """The same when the server's process exits during a call."""
     run = margay("run", *LINKS[over], "-n", 3, app("vrpc_calc"), "leaves").ok()
     assert run.of_rank(1)[-1] == "failed" and run.of_rank(2)[-1] == "failed", run.describe()
 

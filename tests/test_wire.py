@@ -1,6 +1,6 @@
-"""Frames by net/link/wire.c against their description in Python (frames.py): from any
-fields both write the same bytes; from any bytes both read the same fields, or drop the frame
-for the same reason. The C side runs under ASan and UBSan."""
+"""Frames by net/link/wire.c against their description in Python (frames.py): for any fields both
+write the same bytes; for any bytes both read the same fields, or drop the frame for the same
+reason. The C side runs under ASan and UBSan."""
 from __future__ import annotations
 
 import re
@@ -76,7 +76,7 @@ def tool():
 
 
 def number(bits: int) -> st.SearchStrategy[int]:
-    """Any, and those at the ends more often."""
+    """Any value, extreme ones more often."""
     return st.one_of(st.integers(0, (1 << bits) - 1), st.sampled_from([0, 1, (1 << bits) - 1]))
 
 
@@ -108,7 +108,7 @@ def contents(draw, what: str) -> dict[str, object]:
 
 @st.composite
 def right_frames(draw, kinds=tuple(frames.KINDS)) -> Frame:
-    """A frame that every node takes."""
+    """A frame that every node accepts."""
     kind = draw(st.sampled_from(kinds))
     values = {name: draw(number(8 * size)) for name, _, size in frames.FIELDS}
     values |= {"kind": kind, "again": draw(st.integers(0, 1)), "over": draw(st.integers(0, 1))}
@@ -138,7 +138,8 @@ def rows_of(page: str, heading: str) -> set[tuple[int, int]]:
 
 
 def test_the_page_has_the_same_fields():
-    """docs/wire.md's tables: the same places as this description, and so as net/link/wire.c."""
+    """docs/wire.md's tables have the same offsets as this description, and so as
+    net/link/wire.c."""
     page = (ROOT / "docs" / "wire.md").read_text(encoding="utf-8")
     common = {(0, 6), (6, 6), (12, 2), (14, 1), (15, 1), (16, 4), (20, 4), (16, 8), (60, 4), (72, 8)}
     described = {(at, size) for _, at, size in (
@@ -155,7 +156,7 @@ def test_known_values():
 
 
 def test_the_example_of_the_documentation():
-    """docs/wire.md, An example: each byte that it shows, but the checksum."""
+    """docs/wire.md, An example: each byte shown, except the checksum."""
     section = (ROOT / "docs" / "wire.md").read_text().split("### An example")[1].split("\n## ")[0]
     lines = [line.strip() for line in section.splitlines() if line.startswith("    ")]
     told = " ".join(re.match(r"(?:(?:[0-9a-f]{2}|xx|\.\.\.)\s+)+", line).group() for line in lines)
@@ -182,7 +183,7 @@ def test_what_is_written_is_read(tool, frame, key):
 
 @st.composite
 def changed(draw, data: bytes) -> bytes:
-    """The frame after something was done to it."""
+    """The frame after a random change."""
     how = draw(st.sampled_from(["nothing", "cut", "longer", "bits", "bytes", "field"]))
     if how == "cut":
         return data[:draw(st.integers(0, len(data)))]
@@ -209,7 +210,7 @@ def changed(draw, data: bytes) -> bytes:
 @settings(max_examples=600, deadline=None)
 @given(st.data(), right_frames(), KEYS, st.booleans(), st.booleans())
 def test_what_is_wrong_is_dropped_for_the_same_reason(tool, data, frame, key, seal, other_key):
-    """Also with the right checksum or tag over what is wrong."""
+    """Also with the correct checksum or tag over wrong fields."""
     wrong = data.draw(changed(frame.encode(key)))
     if seal and len(wrong) >= frames.header_of(wrong.ljust(16, b"\0")):
         wrong = frames.sealed(wrong, key)
@@ -240,7 +241,7 @@ def test_the_longest_frames(tool):
 @given(st.lists(st.tuples(HEADERS, st.binary(max_size=140)), min_size=2, max_size=18), st.data(),
        KEYS)
 def test_batches_at_their_limits(tool, messages, data, key):
-    """One message, too many, too long ones, a wrong count, dirt between them."""
+    """One message, too many, too long ones, a wrong count, bytes between them."""
     frame = Frame(to=1, sender=2, **frames.batch(messages))
     if data.draw(st.booleans()):
         frame = replace(frame, messages=data.draw(st.one_of(
@@ -292,7 +293,7 @@ def test_batches_at_their_limits(tool, messages, data, key):
     (Frame(to=1, sender=2, kind=RESET), {"payload": b"x"}),
     *((Frame(to=1, sender=2), {"kind": kind}) for kind in (0, 5, 6, 7))])
 def test_what_no_sender_writes(tool, frame, wrong):
-    """Each kind's fields, one by one: the frame is taken, and is not with this value."""
+    """Each kind's fields one by one: the frame is accepted, but not with this value."""
     assert tool.decode(frame.encode(), 1, None) == ("OK", frame)
     forged = replace(frame, **wrong).encode()
     assert frames.decode(forged, 1) == ("NONSENSE", None)
@@ -300,14 +301,14 @@ def test_what_no_sender_writes(tool, frame, wrong):
 
 
 def test_every_field_is_compared():
-    """Frame knows no field that the comparison leaves out."""
+    """The comparison covers every field of Frame."""
     assert {one.name for one in fields(Frame)} == set(ORDER) | {"message", "payload", "crc"}
 
 
 @settings(max_examples=200, deadline=None)
 @given(each=st.lists(right_frames(), min_size=1, max_size=5), key=KEYS, data=st.data())
 def test_aggregates(tool, each, key, data):
-    """Frames of one node for another, and what is left of them after something was done."""
+    """Frames from one node to another, and the accepted ones after a change."""
     first = each[0]
     sent = [replace(frame, to=first.to, card=first.card, sender=first.sender, crc=False,
                     sender_card=first.sender_card).encode(key) for frame in each]
@@ -323,7 +324,7 @@ def test_aggregates(tool, each, key, data):
 
 
 def rows(table: str) -> list[list[str]]:
-    """What a table of net/link/flow_state.h says: of each X() its arguments."""
+    """The rows of a table of net/link/flow_state.h: the arguments of each X()."""
     source = (ROOT / "net" / "link" / "flow_state.h").read_text(encoding="utf-8")
     body = source[source.index(f"#define {table}(X)"):].split("\n\n", 1)[0]
     found = re.findall(r'X\(([^"]*)"(.*?)"\)', body)

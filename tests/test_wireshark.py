@@ -27,7 +27,7 @@ HEADER = ["margay.message." + name for name, _, _ in frames.MESSAGE_FIELDS]
 
 
 def tshark(capture: Path, names: list[str], *options: str) -> list[dict[str, list[str]]]:
-    """For each frame its fields' values as text."""
+    """The values of each frame's fields, as text."""
     wanted = [part for name in names for part in ("-e", name)]
     done = subprocess.run(
         ["tshark", "-X", f"lua_script:{SCRIPT}", *options, "-r", str(capture), "-T", "fields",
@@ -53,7 +53,7 @@ def number(values: list[str]) -> int | None:
 @settings(max_examples=10, deadline=None)
 @given(st.lists(right_frames(), min_size=20, max_size=60), st.booleans())
 def test_every_field(tmp_path_factory, sent, keyed):
-    """Of frames with any values."""
+    """For frames with any values."""
     key = KEY if keyed else None
     data = [frame.encode(key) for frame in sent]
     names = ["kind", "announce", "lane", "again", "over", "waits", "version", "behind", "offset",
@@ -99,7 +99,7 @@ def test_every_field(tmp_path_factory, sent, keyed):
 
 
 def test_info_column(tmp_path):
-    """What each kind says of itself in one line."""
+    """The one-line summary of each kind."""
     put = frames.message(operation=1, source_nid=3, target_nid=5, length=1 << 20)
     one = Frame(to=5, sender=3, sequence=17, messages=1, length=1 << 20, message=put,
                 payload=bytes(64), ack=4, other_ack=7)
@@ -155,7 +155,7 @@ def test_conversations_and_frames_sent_again(tmp_path):
         (replace(one, destination=512), 3, 7),
         (replace(one, source=512, destination=512), 4, None),        # both
         (replace(one, messages=0, destination=512), 3, None),
-        (replace(one, messages=0, destination=512), 3, None),        # these have no number
+        (replace(one, messages=0, destination=512), 3, None),        # these have no sequence number
         (replace(one, destination=512), 3, 7),
         (announced, 3, None),
         (replace(bulk, part=1), 3, None), (replace(bulk, part=2), 3, None),
@@ -168,7 +168,7 @@ def test_conversations_and_frames_sent_again(tmp_path):
 
 
 def test_what_is_wrong_is_marked(tmp_path):
-    """A wrong frame is of no conversation: its receiver drops it."""
+    """An invalid frame belongs to no conversation, as its receiver drops it."""
     good = Frame(to=5, sender=3, messages=1, payload=b"some bytes", length=10, crc=True)
     data = good.encode()
     signed = replace(good, crc=False).encode(KEY)
@@ -193,13 +193,13 @@ def test_what_is_wrong_is_marked(tmp_path):
                  "-o", f"margay.key:{KEY.hex()}")
     assert ["".join(row["margay.bad"]) for row in rows] == [why for _, why in cases]
     assert [bool(row["margay.stream"]) for row in rows] == [not why for _, why in cases]
-    # Without the key it cannot be told.
+    # Unknown without the key.
     rows = shown(tmp_path, [raw for raw, _ in cases[-3:]], ["margay.bad", "margay.tag.status"])
     assert [(row["margay.bad"], row["margay.tag.status"]) for row in rows] == [([], ["2"])] * 3
 
 
 def test_aggregates(tmp_path):
-    """Each frame of several is shown as if it were alone, and what cannot follow is marked."""
+    """Each frame of an aggregate is shown as if it were alone, and invalid rests are marked."""
     one = Frame(to=5, sender=3, sequence=4, messages=1, message=frames.message(operation=3), lane=1)
     each = [Frame(to=5, sender=3, ack=9).encode(), one.encode(), replace(one, sequence=5).encode()]
     again, aggregate = replace(one, sequence=5).encode(), b"".join(each)
@@ -237,8 +237,8 @@ def test_filters(tmp_path):
 
 @pytest.mark.parametrize("auth", [0, 1])
 def test_simulated_jobs(tmp_path, auth):
-    """Frames of the link itself: what it counts as sent again is what the dissector marks, and
-    it understands all of them."""
+    """Frames of the link itself: the dissector understands all, and marks those that the link
+    counts as sent again."""
     path, seed = tmp_path / "capture.pcap", random.randrange(1, 1 << 31)
     command = [str(BUILD / "host" / "netsim"), "4", "600", str(seed), f"auth={auth}", "loss=30000",
                "reorder=30000", "longest=4000", f"pcap={path}"]
@@ -270,7 +270,7 @@ def test_simulated_jobs(tmp_path, auth):
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("options", [["--crc"], ["--auth"]], ids=["crc", "auth"])
 def test_captures_of_jobs(margay, app, tmp_path, options):
-    """What booted nodes say to each other while the switch loses some of it."""
+    """The frames of booted nodes while the switch loses some."""
     path, report = tmp_path / "capture.pcap", tmp_path / "run.json"
     faults = f"loss=2%,reorder=2%,seed={random.randrange(1, 1 << 31)}"
     margay("run", "-n", 2, "--link", "virtio", "--faults", faults, "--pcap", path, "--json", report,
@@ -278,16 +278,16 @@ def test_captures_of_jobs(margay, app, tmp_path, options):
     rows = tshark(path, ["_ws.col.Info", "margay.kind", "margay.bad", "margay.retransmission",
                          "margay.from", "margay.to", "margay.message.operation", "margay.source"])
     said = json.loads(report.read_text())
-    # A part that is granted again counts as sent anew.
+    # A part that is granted again counts as a new one.
     resent = sum(bool(row["margay.retransmission"]) and row["margay.kind"] != [str(BULK)]
                  for row in rows)
     counted, left = (sum(rank["stats"][name] for rank in said["ranks"])
                      for name in ("retransmissions", "frames_out"))
-    # One may be sent again while the application changes its bytes: docs/wire.md.
+    # A frame may be sent again while the application changes its bytes: docs/wire.md.
     bad = [row["_ws.col.Info"] for row in rows if row["margay.bad"]]
     assert len(bad) < len(rows) / 100, bad
-    # A node may say something after it has counted for the last time, or not get to say it; both
-    # may happen in one run.
+    # A node may send a frame after its last count, or count one that is not sent; both may happen
+    # in one run.
     assert resent > 10 and abs(resent - counted) <= len(bad) + abs(len(rows) - left) + 4, (
         resent, counted, len(bad), len(rows), left)
     assert {(row["margay.from"][0], row["margay.to"][0]) for row in rows} == {

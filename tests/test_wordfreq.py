@@ -75,7 +75,7 @@ def test_text_of_make_run(margay, app, tmp_path, nodes):
 
 
 def test_on_64_nodes(margay, app, tmp_path):
-    """Most parts begin within a word, some hold no beginning at all."""
+    """Most parts begin within a word, some contain no beginning of one."""
     text = random_text(random.Random(64), 20_000) + b"y" * 3000 + b" end"
     check(margay, app, tmp_path, text, 64, 16)
 

@@ -1,6 +1,6 @@
 /*
- * poll and select on standard input, a pipe that is written to when this program says "more",
- * and closed when it says "close". Prints the same lines on Linux and on a node.
+ * poll and select on standard input, a pipe that is written when this program prints "more", and
+ * closed when it prints "close". Prints the same lines on Linux and on a node.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -47,7 +47,7 @@ static double now_ms(void)
 	return time.tv_sec * 1e3 + time.tv_nsec / 1e6;
 }
 
-/* How often the node has halted; a wait that spins never does. */
+/* How often the node has halted: a wait that spins does not halt. */
 static unsigned long halts(void)
 {
 #ifdef __margay__
@@ -74,7 +74,7 @@ static long polled(int fd, short events, int timeout)
 	return result;
 }
 
-/* Ten for each that is told of, and 1 if fd can be read, 4 if it has an error. */
+/* Ten times the number of ready descriptors, plus 1 if fd is readable and 4 if it has an error. */
 static long selected(int fd, struct timeval *timeout)
 {
 	fd_set in, out, errors;

@@ -1,6 +1,6 @@
 /*
- * How a test application says what is wrong: one line on stderr that names the
- * place and both values, then status 1. Included by tests/apps/ only.
+ * Checks for test applications: a failure prints one line on stderr with the place and both values,
+ * and ends with status 1. Included by tests/apps/ only.
  */
 #ifndef TESTS_APPS_CHECK_H
 #define TESTS_APPS_CHECK_H

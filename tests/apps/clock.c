@@ -1,6 +1,6 @@
 /*
- * clock tell:  prints CLOCK_REALTIME in nanoseconds for each line of standard input
- * clock on:    prints CLOCK_MONOTONIC in nanoseconds, 10 ms apart, without end
+ * clock tell:  prints CLOCK_REALTIME in nanoseconds for each line of standard input clock on:
+ * prints CLOCK_MONOTONIC in nanoseconds, every 10 ms, forever
  */
 #include <stdio.h>
 #include <string.h>

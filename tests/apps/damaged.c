@@ -1,9 +1,9 @@
 /*
- * damaged MILLISECONDS: all ranks but the last, whose kernel damages the shared region
- * meanwhile (kernel/selftest/selftest_damage.c), put to and get from each other, print, and rank 0
- * reads its standard input. What a call returns and what an event says does not matter:
- * each call must return. Then they enter the barrier, which the last rank never does:
- * it ends when that node does. Prints "rank R: done" then.
+ * damaged MILLISECONDS: all ranks but the last, whose kernel damages the shared region meanwhile
+ * (kernel/selftest/selftest_damage.c), put to and get from each other, print, and rank 0 reads its
+ * standard input. Results of calls and contents of events do not matter, but each call must return.
+ * Then they enter the barrier, which the last rank never does: it ends when that node does. Prints
+ * "rank R: done" then.
  */
 #include <margay.h>
 #include <portals3.h>
@@ -41,7 +41,7 @@ static void prepare(void)
 		                       PTL_MD_MANAGE_REMOTE, eq), PTL_RETAIN, &md);
 }
 
-/* Takes what has come, but never waits for long. */
+/* Takes the events that have arrived, and never waits long. */
 static void take(ptl_handle_eq_t queue, unsigned most)
 {
 	ptl_event_t event;

@@ -1,4 +1,4 @@
-/* Ends the job, or sets a handler of its own end, as its arguments say. */
+/* Ends the job, or sets a handler for the end of the process, as the arguments say. */
 #include <margay.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * event_slots: a program that asks for 32768 event slots. Each rank prints how many there are and
+ * event_slots: a program that asks for 32768 event slots. Each rank prints their number and
  * PTL_SR_INLINE, "N slots, B bytes" (-1: any number), fills a queue of half as many slots at the
  * next rank, and finds all events in its own.
  */
@@ -22,9 +22,9 @@ int main(void)
 	EQUAL(PtlEQAlloc(job.ni, slots + 1, PTL_EQ_HANDLER_NONE, &eq), PTL_NO_SPACE);
 	EQUAL(PtlNIStatus(job.ni, PTL_SR_INLINE, &most), PTL_OK);
 	printf("%lu slots, %ld bytes\n", (unsigned long)slots, (long)most);
-	slots /= 2;                    /* the job's own queue has some */
+	slots /= 2;                    /* the job's own queue uses some */
 	while (slots & (slots - 1))
-		slots &= slots - 1;    /* queues have a power of two */
+		slots &= slots - 1;    /* sizes of queues are powers of two */
 	EQUAL(PtlEQAlloc(job.ni, slots, PTL_EQ_HANDLER_NONE, &eq), PTL_OK);
 	EQUAL(PtlEQAlloc(job.ni, slots, PTL_EQ_HANDLER_NONE, &more), PTL_NO_SPACE);
 	in = memory(memory_, sizeof memory_, PTL_MD_THRESH_INF,

@@ -1,11 +1,10 @@
 /*
- * fault CASE [RANK]: rank RANK (default 0) does what CASE says and must be stopped
- * for it; the other ranks sleep until the job ends. "alive" is printed before,
- * "survived" after: it must never appear.
+ * fault CASE [RANK]: rank RANK (default 0) does what CASE says and must be stopped for it; the
+ * other ranks sleep until the job ends. "alive" is printed before; "survived", printed after, must
+ * never appear.
  *
- * Each case is a function of its own that is not inlined, so that the test
- * finds its name and its caller's in the backtrace. Most call nothing: the
- * compiler gives such a function no stack frame.
+ * Each case is a separate function that is not inlined, so that the test finds its name and its
+ * caller's in the backtrace. Most are leaf functions, to which the compiler gives no stack frame.
  */
 #include <assert.h>
 #include <margay.h>
@@ -89,7 +88,7 @@ CASE fault_frame(void)
 	sink = block[zero];
 }
 
-/* rbp and rsp are nonsense: the report must come all the same. */
+/* rbp and rsp are invalid: there must be a report nevertheless. */
 CASE fault_bad_frame(void)
 {
 	__asm__ volatile("mov $0x1234567, %rbp\n\tmov $0x40, %rsp\n\tpush %rax");

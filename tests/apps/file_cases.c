@@ -1,6 +1,6 @@
 /*
- * file_cases CASE [ARGUMENT]: what files do between ranks, in numbers, in size, at their limits
- * and at their borders. Each case prints what the test looks for.
+ * file_cases CASE [ARGUMENT]: files shared by ranks, many files, large files, limits, and the
+ * borders of the served folder. Each case prints results that the test checks.
  */
 #include "ptl.h"
 
@@ -17,7 +17,7 @@ static char buffer[BIG];
 
 /* ---- between ranks ---- */
 
-/* append LINES: all ranks append lines of many lengths to "log". */
+/* append LINES: all ranks append lines of different lengths to "log". */
 static void append(long lines)
 {
 	int fd = open("log", O_WRONLY | O_CREAT | O_APPEND, 0644);
@@ -35,7 +35,7 @@ static void append(long lines)
 	EQUAL(close(fd), 0);
 }
 
-/* see: each rank sees what the others did, when they have said so. */
+/* see: each rank sees the others' changes, once they have reported them. */
 static void see(void)
 {
 	struct job job;
@@ -79,7 +79,7 @@ static void see(void)
 	job_barrier(&job);
 	snprintf(text, sizeof text, "new%d", job.rank);
 	EQUAL(stat(text, &s), -1);
-	EQUAL(write(fd, "more", 4), 4);          /* its file has lost its name to another rank */
+	EQUAL(write(fd, "more", 4), 4);          /* another rank has unlinked its file */
 	EQUAL(pread(fd, text, 8, 0), 8);
 	EQUAL(close(fd), 0);
 	if (!job.rank)
@@ -87,8 +87,8 @@ static void see(void)
 	puts("seen");
 }
 
-/* beside CALLS: rank 1 puts, and waits for each ack, while rank 0 reads a file in long calls, until
- * puts have come within so many of them. */
+/* beside CALLS: rank 1 puts and waits for each ack, while rank 0 reads a file in long calls,
+ * until puts have arrived during CALLS of them. */
 static void beside(long calls)
 {
 	static char long_buffer[16 << 20];
@@ -129,7 +129,7 @@ static void beside(long calls)
 	meet(&r);
 }
 
-/* killed: a rank writes records until its machine is ended; the others wait for "stop". */
+/* killed: a rank writes records until its machine is killed; the others wait for "stop". */
 static void killed(int victim)
 {
 	char record[RECORD];
@@ -161,7 +161,7 @@ static void killed(int victim)
 
 /* ---- numbers and sizes ---- */
 
-/* most: as many as possible are open at once; when one is closed there is room for another. */
+/* most: opens as many files as possible; after a close another one can be opened. */
 static void most(void)
 {
 	int fd, last = -1;
@@ -174,7 +174,7 @@ static void most(void)
 	EQUAL(open("/dev/null", O_RDWR), last);
 }
 
-/* many FILES: so many are open at once, in folder "many"; then as many as possible. */
+/* many FILES: opens so many files in folder "many", then as many as possible. */
 static void many(long files)
 {
 	static int fds[2000];
@@ -251,7 +251,7 @@ static void sparse(void)
 	EQUAL(unlink("sparse"), 0);
 }
 
-/* full FILE: writes until there is no more room; then unlinks it, and there is. */
+/* full FILE: writes until there is no space; after an unlink there is space again. */
 static void full(const char *name)
 {
 	long bytes = 0, n;
@@ -270,7 +270,8 @@ static void full(const char *name)
 		bytes -= bytes % 7919;
 	}
 	file = fopen("/tmp/another", "w");
-	if (file && !strncmp(name, "/tmp", 4)) { /* a full disk is known at the latest at the close */
+	/* a full disk is reported by the close at the latest */
+	if (file && !strncmp(name, "/tmp", 4)) {
 		int failed = 0;
 
 		for (int i = 0; i < 100000; i++)
@@ -314,7 +315,8 @@ static void tell(const char *what, const char *path, long result)
 	printf("%s %s: %ld\n", what, path, result < 0 ? -(long)errno : 0);
 }
 
-/* reach PATHS: opens each for reading, for writing and to make it, makes a folder and a link. */
+/* reach PATHS: opens each for reading, for writing and with O_CREAT, and makes a folder and a
+ * link. */
 static void reach(char **paths)
 {
 	char text[100];
@@ -337,8 +339,8 @@ static void reach(char **paths)
 	}
 }
 
-/* swapped PATH WORD ROUNDS: opens it over and over while the test replaces a folder of it by a link;
- * what it reads is WORD or nothing. "reads" says that it has read WORD once. */
+/* swapped PATH WORD ROUNDS: opens PATH repeatedly while the test replaces a folder of the path
+ * by a link; it reads WORD or nothing. Prints "reads" when it has read WORD once. */
 static void swapped(const char *path, const char *word, long rounds)
 {
 	char text[100], other[200];
@@ -368,7 +370,7 @@ static void swapped(const char *path, const char *word, long rounds)
 	puts("ends");
 }
 
-/* changes FOLDER: each kind of change, in a folder that may be read only. */
+/* changes FOLDER: each kind of change, in a folder that may be read-only. */
 static void changes(const char *folder)
 {
 	struct utimbuf times = { 1, 2 };
@@ -405,7 +407,7 @@ static void changes(const char *folder)
 	tell("fchmod", ".", fchmod(fd, 0700));
 }
 
-/* far PATH: a write behind what any file can have. */
+/* far PATH: a write beyond the maximum size of a file. */
 static void far_away(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT, 0644);

@@ -1,14 +1,14 @@
 /*
  * Locks of files between ranks (fcntl, flock), below the current folder:
  *
- *   file_locks rules        two ranks: what is in the way of what, and when it ends
+ *   file_locks rules        two ranks: which locks conflict, and when they end
  *   file_locks count N      each rank adds 1 to the number in a file N times, under a lock
  *   file_locks deadlock     two ranks wait for each other: one gets EDEADLK
- *   file_locks held         rank 1 ends with a lock by a signal; rank 0 waits for the lock
- *   file_locks alarm        rank 0 waits for locks that rank 1 has, until the signal of a timer
- *                           comes; where its action has SA_RESTART it waits on
- *   file_locks meanwhile    rank 0 waits for a lock that rank 1 frees when rank 0's memory has
- *                           what rank 1 put there
+ *   file_locks held         a signal ends rank 1, which has a lock that rank 0 waits for
+ *   file_locks alarm        rank 0 waits for locks that rank 1 has, until a timer's signal; with
+ *                           SA_RESTART the wait continues
+ *   file_locks meanwhile    rank 0 waits for a lock that rank 1 frees after its put has arrived
+ *                           in rank 0's memory
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -47,7 +47,7 @@ static int lock(int fd, int command, int type, long start, long bytes)
 	return fcntl(fd, command, &wanted) ? errno : 0;
 }
 
-/* The lock that is in the way of an exclusive one on these bytes. */
+/* The lock that conflicts with an exclusive one on these bytes. */
 static struct flock in_the_way(int fd, int command, long start, long bytes)
 {
 	struct flock found = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = start,
@@ -88,7 +88,7 @@ static void bytes_of_two(int rank)
 		EQUAL(in_the_way(fd, F_GETLK, 20, 10).l_type, F_UNLCK);
 	}
 	together();
-	if (rank == 0) {                       /* the middle of a lock is freed, or changes */
+	if (rank == 0) {                       /* the middle of a lock is freed or changed */
 		EQUAL(lock(fd, F_SETLK, F_UNLCK, 12, 3), 0);
 		EQUAL(lock(fd, F_SETLK, F_RDLCK, 16, 1), 0);
 	}
@@ -100,7 +100,7 @@ static void bytes_of_two(int rank)
 		EQUAL(lock(fd, F_SETLK, F_RDLCK, 17, 1), EAGAIN);
 	}
 	together();
-	if (rank == 0) {                       /* any close frees what the process has */
+	if (rank == 0) {                       /* any close frees the process's locks of the file */
 		close(open_it("bytes"));
 		lseek(fd, 50, SEEK_SET);
 	}
@@ -214,7 +214,7 @@ static void held(int rank)
 
 static volatile sig_atomic_t alarms;
 
-/* The third tells rank 1 to free the lock. */
+/* The third signal makes this rank tell rank 1 to free the lock. */
 static void ring(int number)
 {
 	(void)number;

@@ -1,8 +1,8 @@
 /*
- * file_script: does the calls on files that standard input names, one a line, and prints what
- * each returned. The test makes sequences at random, and compares a node's output with that of the
- * same program on the host. "new NAME" begins a sequence in an empty folder of its own; "end"
- * shows and removes what is there. "@" in front of a path is the folder in which all began.
+ * file_script: makes the calls on files that standard input names, one per line, and prints their
+ * results. The test generates random sequences, and compares a node's output with that of the same
+ * program on the host. "new NAME" begins a sequence in a new empty folder; "end" shows and removes
+ * its contents. "@" in front of a path is the initial folder.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -116,7 +116,7 @@ static int flags_of(const char *word)
 	return flags;
 }
 
-/* What is left of a sequence: names, kinds, contents. */
+/* Show what a sequence has left: names, kinds, contents. */
 static void show(const char *name, int depth)
 {
 	struct dirent **found;

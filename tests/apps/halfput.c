@@ -1,13 +1,12 @@
 /*
- * halfput: rank 0 puts large blocks to rank 1 without end, and is stopped and killed by the
- * test; rank 1 looks at the events. A put that has begun in its memory must end
- * there too, with PTL_NI_FAIL if its initiator dies on the way.
+ * halfput: rank 0 puts large blocks to rank 1 forever, and the test stops and kills it; rank 1
+ * checks the events. A put that has begun in rank 1's memory must end there too, with PTL_NI_FAIL
+ * if its initiator dies meanwhile.
  *
  * When the test has stopped rank 0 it makes the file "stopped1" (then 2, ...), and rank 1
- * answers with "1 under way" or "1 between": whether a put has begun and not ended. After the
- * death of rank 0, which rank 1 knows of when a put to it fails, rank 1 prints "failed" (a put
- * ended so), "between" (none was under way), "broken" (rank 0 held the lock of rank 1's block)
- * or "hangs".
+ * answers with "1 under way" or "1 between": whether a put is pending. After the death of rank 0,
+ * which rank 1 notices when a put to it fails, rank 1 prints "failed" (a put ended with a failure),
+ * "between" (none was pending), "broken" (rank 0 held the lock of rank 1's block) or "hangs".
  */
 #include "job.h"
 #include <unistd.h>
@@ -28,7 +27,7 @@ static void send(struct job *job, char *block)
 	}
 }
 
-/* Whether a put to rank 0 succeeds, in *result; what the calls say. */
+/* Put to rank 0; *result tells whether it succeeded. Returns the result of the calls. */
 static int ask(struct job *job, int *result)
 {
 	ptl_event_t event = { 0 };

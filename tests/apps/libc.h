@@ -1,6 +1,6 @@
 /*
- * For the applications that test the C library: one exact line per test. Each
- * program ends with status 0 if all passed.
+ * Checks for the applications that test the C library: one exact line per test. Each program ends
+ * with status 0 if all passed.
  */
 #ifndef TESTS_APPS_LIBC_H
 #define TESTS_APPS_LIBC_H
@@ -19,7 +19,7 @@ static int failed;
 		} \
 	} while (0)
 
-/* That printf with these arguments gives this text. */
+/* Check that printf with these arguments gives this text. */
 #define PRINTS(name, text, ...) \
 	do { \
 		char printed[400]; \

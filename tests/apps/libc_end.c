@@ -1,4 +1,4 @@
-/* Ends in the way that its argument names; what it printed before is seen. */
+/* Ends in the way that its argument names; earlier output must appear. */
 #include <assert.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * Files handed over with --file (`data`: the bytes 0 to 255, 1000 times) and
- * --out (`result`), and what cannot be opened. Standard input has two lines.
+ * Files handed over with --file (`data`: the bytes 0 to 255, 1000 times) and --out (`result`), and
+ * names that cannot be opened. Standard input has two lines.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,6 @@
 /*
- * What the language needs from crt0 and the headers: constructors, destructors,
- * thread-local data, atomics, complex numbers, the floating point environment,
- * generic mathematics.
+ * Support for the language in crt0 and the headers: constructors, destructors, thread-local data,
+ * atomics, complex numbers, the floating point environment, generic mathematics.
  */
 #include <complex.h>
 #include <ctype.h>
@@ -145,14 +144,14 @@ static int by_value(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* A struct of each size from 4 bytes on, sorted by the last digit of its number. */
+/* Structs of each size from 4 bytes on, sorted by the last digit of their number. */
 static int by_digit(const void *a, const void *b, void *calls)
 {
 	++*(int *)calls;
 	return *(const int *)a % 10 - *(const int *)b % 10;
 }
 
-/* Sorted, and equal elements as they stood before: as glibc does. */
+/* A stable sort, as glibc's qsort is. */
 static int keeps_order(int count, size_t size)
 {
 	char *all = malloc(count * size);

@@ -1,6 +1,6 @@
 /*
- * malloc and its kin by random calls, whose blocks hold a pattern that is checked,
- * and mappings. At the end all memory is in one piece again. Argument: the seed.
+ * Random calls of malloc and related functions, with a pattern in each block that is checked, and
+ * mappings. At the end all memory must be in one piece again. Argument: the seed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -50,7 +50,7 @@ static void expect(const unsigned char *bytes, size_t count, unsigned char patte
 	wrong += count && bytes[count - 1] != pattern;
 }
 
-/* All that malloc_usable_size grants may be written. */
+/* Every byte that malloc_usable_size reports may be written. */
 static void keep(struct block *block, void *bytes, size_t count)
 {
 	block->bytes = bytes;

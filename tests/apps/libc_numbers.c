@@ -1,8 +1,7 @@
 /*
- * Numbers to text and back. Arguments: how many random doubles and long doubles
- * must come back from their text as they were, and how many lines of formats to
- * print: tests/test_libc.py compiles this file for the host as well, and compares
- * the lines.
+ * Numbers to text and back. Arguments: how many random doubles and long doubles to convert to text
+ * and back unchanged, and how many lines of formats to print: tests/test_libc.py compiles this file
+ * for the host as well, and compares the lines.
  */
 #include <float.h>
 #include <math.h>
@@ -21,7 +20,7 @@ static uint64_t random_bits(void)
 	return state * 0x2545f4914f6cdd1dULL;
 }
 
-/* Any finite number, subnormal ones among them. */
+/* Any finite number, including subnormal ones. */
 static double random_double(void)
 {
 	uint64_t bits;
@@ -81,7 +80,7 @@ static void formats(long lines)
 			double number = random_double();
 			int form = (int)(random_bits() % 7);
 
-			/* C leaves open how a subnormal number's hexadecimal digits begin. */
+			/* C does not specify the first hexadecimal digit of a subnormal number. */
 			printf(plain[isnormal(number) ? form : form % 6], precision, number);
 			putchar(' ');
 			printf(plain[random_bits() % 6], precision % 12,

@@ -1,6 +1,6 @@
 /*
- * Functions of POSIX and of GNU that programs of others call, each at work once: text,
- * time, names, searching, signals and timers, locks on one thread, what is refused.
+ * Functions of POSIX and of GNU that existing programs call, each called once: text, time, names,
+ * searching, signals and timers, locks with one thread, refused calls.
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -187,7 +187,7 @@ static void signals(void)
 	struct sigaction action = { .sa_flags = SA_SIGINFO | SA_RESTART,
 				    .sa_sigaction = catch_info };
 	struct itimerval timer = { .it_value = { 0, 2000 } }, off = { 0 };
-	/* Again and again: one signal may come at the end of setitimer, on a slow host. */
+	/* Repeatedly: on a slow host one signal may arrive at the end of setitimer. */
 	struct itimerval often = { .it_value = { 0, 2000 }, .it_interval = { 0, 2000 } };
 	volatile int jumps = 0;
 	sigjmp_buf place;

@@ -1,7 +1,6 @@
 /*
- * What a process asks of its system: memory, clocks, names, limits, signals to
- * itself, what is not there. Arguments: the rank and size to expect, the host's time,
- * and the current folder.
+ * System services of a process: memory, clocks, names, limits, signals to itself, unsupported
+ * calls. Arguments: the rank and size to expect, the host's time, and the current folder.
  */
 #include <errno.h>
 #include <fcntl.h>

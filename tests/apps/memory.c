@@ -1,7 +1,7 @@
 /*
- * memory touch:     allocates 4800 MB, writes and reads a word in each 64 MB of it
- * memory exhaust:   allocates until malloc gives NULL, frees all, and again
- * memory stack KB:  uses this much stack
+ * memory touch:     allocates 4800 MB, writes and reads a word in each 64 MB of it memory exhaust:
+ * allocates until malloc returns NULL, frees all, and repeats that memory stack KB:  uses this much
+ * stack
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /*
- * output KIND [N]: what a program writes and how it ends.
+ * output KIND [N]: a program's output and its end.
  *   lines N    N numbered lines of 100 bytes on stdout, then a checksum on stderr
- *   exit N     leaves with status N;  exit N RANK: only rank RANK, the others sleep
+ *   exit N     exits with status N; exit N RANK: only rank RANK, the others sleep
  *   return N   the same from main
- *   cat [K]    copies standard input to standard output, but for rank K, which leaves
- *   poll       the result and, in hexadecimal, the events of a poll on standard input for ever
+ *   cat [K]    copies standard input to standard output, except rank K, which exits
+ *   poll       the result and, in hexadecimal, the events of a poll on standard input forever
  *   args ...   one line per argument, in brackets
  *   env NAME   the value of a variable
  *   copy A B   copies file A to file B

@@ -1,8 +1,7 @@
 /*
- * p30_calls: what Portals 3.0 has and 3.3 has not, or has otherwise: lists of
- * descriptors, table sizes, names of processes, PtlEQCount, updates. Rank 0
- * sends, rank 1 is the target (rank 0 again if it is alone). Prints "ok NAME"
- * for each case.
+ * p30_calls: features of Portals 3.0 that 3.3 lacks or defines differently: lists of descriptors,
+ * table sizes, names of processes, PtlEQCount, updates. Rank 0 sends, rank 1 is the target (rank 0
+ * again if it is alone). Prints "ok NAME" for each case.
  */
 #include "p30_test.h"
 
@@ -49,7 +48,7 @@ static void nothing_left(void)
 	OK(PtlNIBarrier(ni));
 }
 
-/* Each descriptor of a list takes one message; the last takes the entry along. */
+/* Each descriptor of a list accepts one message; the last one is unlinked with the entry. */
 static void case_lists(void)
 {
 	ptl_handle_me_t me, again;
@@ -74,7 +73,7 @@ static void case_lists(void)
 			put_bytes((ptl_size_t)(i + 1), PTL_ACK_REQ, (ptl_hdr_data_t)i);
 	OK(PtlNIBarrier(ni));
 	if (self.rid == target) {
-		OK(PtlEQCount(eq, &events));      /* no word of the unlinking */
+		OK(PtlEQCount(eq, &events));      /* no UNLINK events */
 		EQUAL(events, 3);
 		for (int i = 0; i < 3; i++) {
 			ptl_event_t event = expect(eq, PTL_EVENT_PUT);
@@ -94,7 +93,7 @@ static void case_lists(void)
 	}
 }
 
-/* Too long: passed over by the first entry, cut by the second. */
+/* Too long: the first entry skips it, the second one truncates it. */
 static void case_truncation(void)
 {
 	ptl_handle_me_t first, second;
@@ -123,7 +122,7 @@ static void case_truncation(void)
 	}
 }
 
-/* What is discarded gives no ack; the target counts it. */
+/* A discarded put gets no ack; the target counts it. */
 static void case_drops(void)
 {
 	ptl_sr_value_t before, after;
@@ -170,14 +169,14 @@ static void case_get(void)
 		OK(PtlGet(md, rank_id(target), PORTAL, 0, 7, 0));
 		EQUAL(expect(own, PTL_EVENT_REPLY).mlength, PIECE);
 		EQUAL(got[0] + got[PIECE - 1], 6);
-		OK(PtlMDUnlink(md));              /* at threshold 0 it is still there */
+		OK(PtlMDUnlink(md));              /* it still exists at threshold 0 */
 	}
 	OK(PtlNIBarrier(ni));
 	if (self.rid == target)
 		EQUAL(expect(eq, PTL_EVENT_GET).md.threshold, 0);
 }
 
-/* An update waits for the queue to be empty; unlinking leaves nothing in it. */
+/* An update fails until the queue is empty; unlinking leaves no event in it. */
 static void case_update(void)
 {
 	ptl_handle_me_t me, gone;
@@ -221,7 +220,7 @@ static void case_update(void)
 	}
 }
 
-/* More events than a small queue holds: the oldest are lost, and that is told. */
+/* More events than a small queue holds: the oldest are lost, which is reported. */
 static void case_overrun(void)
 {
 	enum { PUTS = 40 };
@@ -344,7 +343,7 @@ static void case_errors(void)
 	EQUAL(strcmp(ptl_err_str[PTL_ADDR_UNKNOWN], "PTL_ADDR_UNKNOWN"), 0);
 }
 
-/* Before the interface is there, and sizes that it cannot have. */
+/* Calls before PtlNIInit, and invalid sizes. */
 static void sizes(void)
 {
 	ptl_process_id_t id;
@@ -360,8 +359,8 @@ static void sizes(void)
 	EQUAL(PtlNIInit(PTL_IFACE_DEFAULT, 8, 0x80000001U, &ni), PTL_INV_ASIZE);
 }
 
-/* Each life of the interface gives back what it took, whichever call ends it: a
- * node has no memory for so many tables. */
+/* Each life of the interface frees its tables, whichever call ends it: a node has no memory for
+ * so many tables at once. */
 static void lives(void)
 {
 	for (int i = 0; i < 600; i++) {

@@ -1,7 +1,7 @@
 /*
- * p30_later: what programs for Cplant's library have beyond the report of Portals 3.0:
- * SENT for PtlGet and max_offset, each by its macro, and PtlEQWait_timeout. Every rank is its
- * own target. Prints "ok NAME" for each case.
+ * p30_later: extensions of Cplant's library beyond the report of Portals 3.0: SENT for PtlGet and
+ * max_offset, each by its macro, and PtlEQWait_timeout. Every rank is its own target. Prints "ok
+ * NAME" for each case.
  */
 #define P30_SENT_FOR_GET
 #define P30_MAX_OFFSET
@@ -39,7 +39,7 @@ static void put(ptl_size_t bytes)
 	OK(PtlMDUnlink(md));
 }
 
-/* SENT, then REPLY; sequences grow through both, and what came before stays before. */
+/* SENT, then REPLY; sequence numbers grow across both, and events stay in order. */
 static void case_sent(void)
 {
 	ptl_handle_me_t me;
@@ -78,7 +78,7 @@ static void case_sent(void)
 	OK(PtlMEUnlink(me));
 }
 
-/* Accepts at max_offset, not beyond; then goes, or accepts nothing. */
+/* A descriptor accepts at max_offset, not beyond; then it is unlinked, or accepts nothing. */
 static void case_max_offset(void)
 {
 	ptl_handle_me_t me;
@@ -89,19 +89,19 @@ static void case_max_offset(void)
 	OK(PtlMEAttach(ni, PORTAL, anyone(), 7, 0, PTL_UNLINK, &me));
 	OK(PtlMDAttach(me, limited(in, sizeof in, PIECE, PTL_MD_OP_PUT, eq), PTL_UNLINK, &md));
 	put(PIECE);                       /* at 0 */
-	put(1);                           /* at PIECE, which is the last */
+	put(1);                           /* at PIECE, the last allowed offset */
 	put(1);
 	event = expect(eq, PTL_EVENT_PUT);
 	EQUAL(event.md.max_offset, PIECE);
 	EQUAL(expect(eq, PTL_EVENT_PUT).offset, PIECE);
 	EQUAL(PtlEQGet(eq, &event), PTL_EQ_EMPTY);
-	EQUAL(PtlMDUnlink(md), PTL_INV_MD);       /* unlinked, and its entry with it */
+	EQUAL(PtlMDUnlink(md), PTL_INV_MD);       /* unlinked with its entry */
 	EQUAL(PtlMEUnlink(me), PTL_INV_ME);
 
 	OK(PtlMEAttach(ni, PORTAL, anyone(), 7, 0, PTL_RETAIN, &me));
 	OK(PtlMDAttach(me, limited(in, sizeof in, 0, PTL_MD_OP_PUT | PTL_MD_TRUNCATE, eq),
 	               PTL_RETAIN, &md));
-	put(0);                           /* stays at 0: for ever */
+	put(0);                           /* the offset stays 0, so it always accepts */
 	put(0);
 	put(1);
 	put(0);

@@ -1,7 +1,7 @@
 /*
- * p30_pingpong [ROUNDS]: a program in the style of Portals 3.0, as its report
- * has it. Each rank of an even pair throws a message back and forth; ranks are
- * named by group and rank. A rank without a partner plays with itself.
+ * p30_pingpong [ROUNDS]: a program in the style of Portals 3.0, as in its report. The ranks of each
+ * pair send a message back and forth; processes are named by group and rank. A rank without a
+ * partner sends to itself.
  */
 #include "p30_test.h"
 
@@ -9,7 +9,7 @@ enum { PORTAL = 4, BYTES = 1000 };
 
 static char in[BYTES], out[BYTES];
 
-/* One throw: the whole of `out`, with the round in the header data. */
+/* Sends all of `out`, with the round in the header data. */
 static void throw(ptl_handle_md_t md, ptl_handle_eq_t eq, int to, int round)
 {
 	memset(out, round, sizeof out);

@@ -1,6 +1,6 @@
 /*
- * For test programs in the style of Portals 3.0: check, and open the interface
- * as such programs do. Included by tests/apps/p30_*.c, once per program.
+ * For test programs in the style of Portals 3.0: checks, and opening the interface as such programs
+ * do. Included by tests/apps/p30_*.c, once per program.
  */
 #ifndef TESTS_APPS_P30_TEST_H
 #define TESTS_APPS_P30_TEST_H
@@ -47,7 +47,7 @@ static inline void close_interface(void)
 	PtlFini();
 }
 
-/* A process of this group. */
+/* The process with this rank in the group. */
 static inline ptl_process_id_t rank_id(int rank)
 {
 	ptl_process_id_t id = { .addr_kind = PTL_ADDR_GID };

@@ -1,5 +1,5 @@
 /*
- * Bytes that follow from a seed, for the test programs of the libraries.
+ * Bytes that depend on a seed, for the test programs of the libraries.
  */
 #ifndef TESTS_APPS_PATTERN_H
 #define TESTS_APPS_PATTERN_H

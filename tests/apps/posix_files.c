@@ -266,7 +266,7 @@ static void stdio(void)
 	SAY(fclose(file));
 }
 
-/* How often a folder lists this name. */
+/* How many times a folder lists this name. */
 static int listed(const char *name)
 {
 	int times = 0;
@@ -287,7 +287,7 @@ static void strange(void)
 
 	for (int i = 1; i < 255; i++)
 		name[i] = (char)(i == '/' ? 'x' : i);
-	name[0] = (char)255;       /* so that each byte is in it which may be */
+	name[0] = (char)255;       /* so that the name has each allowed byte */
 	name[255] = 0;
 	fd = open(name, O_RDWR | O_CREAT, 0644);
 	printf("%d %d\n", fd >= 0, listed(name));

@@ -1,6 +1,6 @@
 /*
- * posix_more FOLDER: more of POSIX's calls on files, below FOLDER, which it makes and removes:
- * files that are open and lose their names, appending, places, folders. As posix_files.
+ * posix_more FOLDER: more of POSIX's calls on files, below FOLDER, which it makes and removes: open
+ * files that are unlinked or renamed, appending, offsets, folders. Prints as posix_files does.
  */
 #define _GNU_SOURCE
 #include "posix_say.h"
@@ -9,7 +9,7 @@
 
 static char home[PATH_MAX];
 
-/* ---- files that are open and lose their names ---- */
+/* ---- open files that are unlinked or renamed ---- */
 
 static void replaced(void)
 {
@@ -37,7 +37,7 @@ static void replaced(void)
 	SAY(close(older));
 	show("old");
 
-	/* Open twice, unlinked, made anew, unlinked again. */
+	/* Opened twice, unlinked, created again, unlinked again. */
 	fd = open("old", O_RDWR);
 	old = open("old", O_RDWR | O_APPEND);
 	SAY(unlink("old"));
@@ -54,7 +54,7 @@ static void replaced(void)
 	SAY(close(old));
 	SAY(unlink("old"));
 
-	/* With another name left. */
+	/* With another link left. */
 	put("one", "two names");
 	SAY(link("one", "two"));
 	fd = open("one", O_RDONLY);
@@ -64,7 +64,7 @@ static void replaced(void)
 	SAY(unlink("two"));
 	show_fstat("fd", fd);
 	SAY(close(fd));
-	/* Open by two names; both go, in turns. */
+	/* Opened by two names, which are unlinked in turn. */
 	put("one", "by two");
 	SAY(link("one", "two"));
 	fd = open("one", O_RDWR);
@@ -82,7 +82,7 @@ static void replaced(void)
 	SAY(close(fd));
 	list(".");
 
-	/* A folder can be removed though a file in it is open; then nothing can be made there. */
+	/* A folder can be removed while a file in it is open; then nothing can be created there. */
 	SAY(mkdir("d", 0755));
 	put("d/f", "in d");
 	fd = open("d/f", O_RDONLY);
@@ -148,7 +148,7 @@ static void appending(void)
 	SAY(close(other));
 	show("log");
 
-	/* Cleared where the file has lost its name. */
+	/* Truncated after the file was unlinked. */
 	fd = open("log", O_RDWR | O_APPEND);
 	SAY(unlink("log"));
 	SAY(fcntl(fd, F_SETFL, 0));

@@ -1,6 +1,6 @@
 /*
  * posix_paths FOLDER: POSIX's calls on trees, links, names and attributes, below FOLDER, which it
- * makes and removes. As posix_files.
+ * makes and removes. Prints as posix_files does.
  */
 #define _GNU_SOURCE
 #include "posix_say.h"

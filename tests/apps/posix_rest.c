@@ -1,7 +1,7 @@
 /*
- * What programs of others call beside the calls on files, function by function: each prints its
- * result, and the lines are the same on Linux and on a node, those on standard error too. The
- * argument is a folder that it makes.
+ * Functions other than those on files that existing programs call, one by one: each prints its
+ * result. The lines must be the same on Linux and on a node, including those on standard error. The
+ * argument is a folder that the program makes.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

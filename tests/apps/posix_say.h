@@ -1,6 +1,6 @@
 /*
- * What the programs of POSIX's calls on files share: they print what each call returns, and
- * print the same lines on Linux, on a node over the host's folder, and on a node in memory.
+ * Shared by the programs of POSIX's calls on files, which print the result of each call: the same
+ * lines on Linux, on a node over the host's folder, and on a node in memory.
  */
 #ifndef TESTS_APPS_POSIX_SAY_H
 #define TESTS_APPS_POSIX_SAY_H
@@ -18,7 +18,7 @@
 #define SAY(call)   say(#call, (long)(call))
 #define VALUE(call) say_value(#call, (long)(call))
 
-/* A call's result: its value if that is the same everywhere, and the error. */
+/* Print a call's result: its value if that is the same everywhere, and the error. */
 static inline long say(const char *what, long result)
 {
 	int error = errno;

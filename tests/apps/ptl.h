@@ -1,8 +1,7 @@
 /*
- * Two roles for the tests of the Portals rules: rank 0 starts operations, rank 1
- * is their target (rank 0 again if the job has one rank). Further ranks only take
- * part in meet(). Each case attaches what it needs, and close_case() proves that
- * all of it is gone again and that no event was left over.
+ * Two roles for the tests of the Portals rules: rank 0 starts operations, rank 1 is their target
+ * (rank 0 again if the job has one rank). Further ranks only take part in meet(). Each case
+ * attaches its own entries; close_case() checks that all are gone and that no event is left.
  */
 #ifndef TESTS_APPS_PTL_H
 #define TESTS_APPS_PTL_H
@@ -21,7 +20,7 @@ struct roles {
 	ptl_handle_eq_t own;       /* the initiator's events */
 	ptl_sr_value_t mes, mds, eqs;
 	char in[IN_BYTES];         /* the target's memory */
-	char out[IN_BYTES];        /* the initiator's: byte i is pattern(i) */
+	char out[IN_BYTES];        /* the initiator's memory: byte i is pattern(i) */
 };
 
 static inline char pattern(size_t i)
@@ -105,7 +104,7 @@ static inline ptl_handle_me_t attach(struct roles *r, uint64_t bits, uint64_t ig
 	return me;
 }
 
-/* Puts the first `bytes` bytes of `out` and waits for SEND_END and ACK, which comes also if
+/* Puts the first `bytes` bytes of `out` and waits for SEND_END and ACK, which arrives even if
  * the put was discarded; returns the ack. */
 static inline ptl_event_t put(struct roles *r, size_t bytes, uint64_t bits, uint64_t offset,
                               uint64_t hdr_data)
@@ -142,7 +141,7 @@ static inline void put_dropped(struct roles *r, size_t bytes, uint64_t bits, uin
 	EQUAL(ack.mlength, 0);
 }
 
-/* All ranks: nothing of this case is left. */
+/* On all ranks: checks that nothing of this case is left. */
 static inline void close_case(struct roles *r, const char *name)
 {
 	meet(r);
@@ -152,7 +151,7 @@ static inline void close_case(struct roles *r, const char *name)
 	EQUAL(status(r, PTL_SR_MD_USED), r->mds);
 	EQUAL(status(r, PTL_SR_EQ_USED), r->eqs);
 	while (status(r, PTL_SR_OP_USED))
-		;                      /* the next barrier's signal may be under way */
+		;                      /* the next barrier's signal may be in flight */
 	memset(r->in, 0, sizeof r->in);
 	meet(r);
 	if (r->job.rank == 0)
@@ -164,7 +163,7 @@ struct test_case {
 	void (*run)(struct roles *r);
 };
 
-/* One after the other, and then the job's end: main's result. */
+/* Runs the cases in turn, then ends the job; returns main's result. */
 static inline int run_cases(struct roles *r, const struct test_case *cases, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

@@ -1,8 +1,7 @@
 /*
- * ptl33_calls: a program in the style of Portals 3.3, as its clients write them:
- * limits asked for, START and END events of everything, many queues polled at
- * once. It is valid C and C++. Rank 0 is the initiator, rank 1 the target (rank 0
- * again if it is alone). Prints "ok NAME" for each part.
+ * ptl33_calls: a program in the style of Portals 3.3's clients: requested limits, all START and END
+ * events, many queues polled at once. It is valid C and C++. Rank 0 is the initiator, rank 1 the
+ * target (rank 0 again if it is alone). Prints "ok NAME" for each part.
  */
 #include <margay.h>
 #include <portals3.h>
@@ -131,7 +130,7 @@ static void open_interface(void)
 	CALL(PtlEQAlloc, (ni, 32, PTL_EQ_HANDLER_NONE, &reply_eq));
 }
 
-/* A window in two pieces that lie apart, behind an entry that matches nothing. */
+/* A window in two separate pieces, after an entry that matches nothing. */
 static void open_window(void)
 {
 	ptl_process_id_t anyone, nobody;
@@ -163,13 +162,13 @@ static void open_window(void)
 		local[i] = 1000 + (unsigned int)i;
 }
 
-/* The word of the window that lies at this place of the logical buffer. */
+/* The word of the window at this offset of the logical buffer. */
 static unsigned int *word(int i)
 {
 	return &window[(i + WORDS / 2) % WORDS];
 }
 
-/* Words 30 to 33 of `local` go to words 30 to 33 of the window: across its pieces. */
+/* Put words 30 to 33 of `local` to words 30 to 33 of the window, across its pieces. */
 static void put_part(void)
 {
 	ptl_handle_md_t md;
@@ -243,7 +242,7 @@ static void exchange(void)
 	}
 }
 
-/* One more message, and the window unlinks itself, and the entry with it. */
+/* One more message unlinks the window automatically, with its entry. */
 static void last_message(void)
 {
 	ptl_handle_md_t md, window_md;
@@ -251,7 +250,7 @@ static void last_message(void)
 	ptl_event_t event;
 
 	if (is_target) {
-		/* an event has every handle that one needs: here, that of the window */
+		/* an event has all necessary handles: here, the window's */
 		CALL(PtlMDBind, (ni, descriptor(local, 4, 0, send_eq), PTL_UNLINK, &md));
 		CALL(PtlPut, (md, PTL_NO_ACK_REQ, me_id, window_pt, 0, 0, 0, 0));
 		pair(send_eq, PTL_EVENT_SEND_START, PTL_EVENT_SEND_END);

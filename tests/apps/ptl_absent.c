@@ -1,7 +1,7 @@
 /*
- * ptl_absent: rank 0 of two, on boards, the other of which is never switched on. All that is
- * sent there fails, more than there is room for at once; no call waits for ever, and what
- * PtlMDUnlink waited for has ended when it returns. Prints "ok".
+ * ptl_absent: rank 0 of two machines, of which the other is never switched on. All messages to it
+ * fail, including more than can be pending at once; no call waits forever, and operations that
+ * PtlMDUnlink waits for have ended when it returns. Prints "ok".
  */
 #include "check.h"
 #include "job.h"

@@ -1,8 +1,7 @@
 /*
- * ptl_access UID: the interface's calls, access control, and the identity that
- * messages carry; UID is what the launcher has given to the job. The numbers
- * are those of the rules that a case tests. Prints "ok NAME" for each case; see ptl.h
- * for the roles.
+ * ptl_access UID: the interface's calls, access control, and the identity that messages carry; UID
+ * is the one that the launcher has given to the job. The numbers are those of the rules that a case
+ * tests. Prints "ok NAME" for each case; see ptl.h for the roles.
  */
 #include "ptl.h"
 
@@ -10,7 +9,7 @@ enum { NOBODY = 0xfffffffe };     /* an id that no process has */
 
 static uint32_t uid, jid;         /* of the job */
 
-/* PtlNIDist, PtlNIHandle, PtlGet*, PtlNIStatus, the texts. */
+/* PtlNIDist, PtlNIHandle, PtlGet*, PtlNIStatus, the error texts. */
 static void case_interface(struct roles *r)
 {
 	ptl_handle_ni_t ni = r->job.ni, bad = ni ^ 1ULL << 30, found;
@@ -111,7 +110,7 @@ static void case_defaults(struct roles *r)
 	}
 }
 
-/* 2, 28, 29: an entry asks each part of the identity, and the portal; each may be a wildcard. */
+/* 2, 28, 29: an entry checks each part of the identity, and the portal; each may be a wildcard. */
 static void case_entries(struct roles *r)
 {
 	ptl_process_id_t from = margay_process(0);
@@ -225,7 +224,7 @@ static void case_answers(struct roles *r)
 	if (r->initiator) {
 		ptl_handle_md_t md;
 
-		if (!r->target)                           /* no process may send to this one */
+		if (!r->target)                           /* no process may send to the initiator */
 			EQUAL(PtlACEntry(r->job.ni, 0, nobody, NOBODY, NOBODY, PTL_PT_INDEX_ANY), PTL_OK);
 		put_ok(r, 8, 1, 0, 8);
 		EQUAL(PtlMDBind(r->job.ni, memory(r->in + 8, 8, 1, 0, r->own), PTL_RETAIN, &md), PTL_OK);
@@ -274,7 +273,7 @@ static void case_identity(struct roles *r)
 			int own = kinds[i] == PTL_EVENT_SEND_END || kinds[i] == PTL_EVENT_UNLINK;
 			ptl_event_t event;
 
-			/* Each when the one before has ended: then the order is one. */
+			/* Each starts when the one before has ended, so that the order is known. */
 			if (i == 2)
 				EQUAL(PtlGet(md, r->to, PT, 0, 1, 0), PTL_OK);
 			if (i == 3)

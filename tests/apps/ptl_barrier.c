@@ -2,12 +2,12 @@
  * ptl_barrier HOW ROUNDS: PtlNIBarrier among all ranks of the job.
  *
  *   rounds   ROUNDS barriers, one after the other; before each, a rank chosen by the
- *            round writes the round's number into every other rank's memory, behind it
- *            they all look. A rank that left too early would see the number of before.
+ *            round writes the round's number into every other rank's memory, and after it
+ *            they all check. A rank that left too early would see the previous number.
  *   late     the ranks initialise their interfaces one after the other, each 5 ms later;
  *            the first ones wait in the barrier. Then all close and open them again.
  *   handlers all but one rank wait in the barrier while that one puts to them; their
- *            handlers are called meanwhile, and the barrier goes on.
+ *            handlers are called meanwhile, and the barrier continues.
  *   death    all ranks enter barriers until a barrier fails; the test kills one.
  */
 #include "check.h"
@@ -30,7 +30,7 @@ static void sleep_ms(long ms)
 	nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 }, NULL);
 }
 
-/* Memory that all may write: word r is rank r's. */
+/* Memory that all may write: word r belongs to rank r. */
 static void expose(uint64_t *table)
 {
 	ptl_md_t md = { .start = table, .length = TABLE_BYTES, .threshold = PTL_MD_THRESH_INF,
@@ -43,7 +43,7 @@ static void expose(uint64_t *table)
 	EQUAL(PtlMDAttach(me, md, PTL_RETAIN, &handle), PTL_OK);
 }
 
-/* Writes `value` into this rank's word of every rank; returns when it is there. */
+/* Writes `value` into this rank's word at every rank; returns when it has arrived. */
 static void tell(ptl_handle_eq_t eq, uint64_t value)
 {
 	ptl_md_t md = { .start = &value, .length = sizeof value, .threshold = PTL_MD_THRESH_INF,
@@ -138,7 +138,7 @@ static void handlers(uint64_t count)
 			wanted += PUTS;
 		}
 		EQUAL(PtlNIBarrier(ni), PTL_OK);
-		while (handled < wanted)          /* the last bell may be on its way */
+		while (handled < wanted)          /* the last doorbell may be in flight */
 			sleep_ms(1);
 	}
 	EQUAL(failed_inside, wanted);
@@ -154,7 +154,7 @@ static void death(void)
 	open_interface();
 	EQUAL(PtlNIBarrier(ni), PTL_OK);
 	while ((rc = PtlNIBarrier(ni)) == PTL_OK) {
-		if (!running) {                   /* one in the second has passed the first */
+		if (!running) {   /* a rank in the second barrier has passed the first */
 			puts("running");
 			fflush(stdout);
 			running = true;

@@ -1,12 +1,12 @@
 /*
- * ptl_batch CASE: short puts that no process waits for, which over network cards leave
- * several in a frame (net/link/batch.c).
+ * ptl_batch CASE: short puts that no process waits for, several of which network cards send in one
+ * frame (net/link/batch.c).
  *
- *   order     both ranks send thousands in bursts, now and then a longer put or a get between
- *             them: each arrives once, in order, right to the byte
- *   computes  rank 0 makes no call after its last put; rank 1 gets all the same, at once
- *   looks     rank 0 only looks with PtlEQGet after its last put
- *   leaves    rank 0's main returns right behind its last put
+ *   order     both ranks send thousands in bursts, with some longer puts and gets in between:
+ *             each arrives once, in order, with the right bytes
+ *   computes  rank 0 makes no call after its last put; rank 1 still gets it at once
+ *   looks     rank 0 only calls PtlEQGet after its last put
+ *   leaves    rank 0's main returns right after its last put
  *
  * Prints "ok CASE".
  */
@@ -90,7 +90,7 @@ static void order(struct roles *r)
 	meet(r);
 }
 
-/* The first put leaves at once; the others would wait for company. */
+/* The first put is sent at once; the others would wait in a batch. */
 static void few(struct roles *r)
 {
 	ptl_handle_md_t md = bind(r, r->out, 8);

@@ -1,8 +1,7 @@
 /*
- * ptl_bulk LARGEST [FILE]: puts and gets of many sizes and alignments between rank 0 and
- * rank 1, every byte compared, and the bytes around what was written too. Then
- * a stream without acks whose events must come in the order of its puts. With FILE both
- * are repeated until FILE is there.
+ * ptl_bulk LARGEST [FILE]: puts and gets of many sizes and alignments between rank 0 and rank 1,
+ * every byte compared, also those around the written range. Then a stream without acks whose events
+ * must come in the order of its puts. With FILE both are repeated until FILE exists.
  */
 #include "ptl.h"
 #include <unistd.h>
@@ -22,7 +21,7 @@ static void fill(char *at, size_t bytes, uint64_t seed)
 		at[i] = byte_at(seed, i);
 }
 
-/* Memory of `bytes` bytes from `seed`, with edges of zero on both sides. */
+/* Check memory of `bytes` bytes from `seed`, with zeros on both sides. */
 static void verify(const char *at, size_t bytes, uint64_t seed, const char *what)
 {
 	for (size_t i = 0; i < EDGE; i++)
@@ -103,7 +102,8 @@ static void in_order(struct roles *r)
 	}
 }
 
-/* Rank 0 looks for the file, and renames it before the barrier: so all ranks give the same answer. */
+/* Rank 0 checks for the file, and renames it before the barrier, so that all ranks return the
+ * same. */
 static int is_over(struct roles *r, const char *file)
 {
 	static const char told[] = "ptl_bulk.over";

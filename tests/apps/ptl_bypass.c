@@ -1,8 +1,7 @@
 /*
- * ptl_bypass: the target of messages need not call anything (rule 32). Rank 1
- * computes, and only looks at its own memory, while rank 0 puts there, gets from
- * there and puts again; what happened then stands in rank 1's queue. Needs two
- * ranks. Prints "ok bypass".
+ * ptl_bypass: the target of messages need not make any call (rule 32). Rank 1 computes and only
+ * polls its own memory, while rank 0 puts there, gets from there and puts again; rank 1's queue
+ * then has the events. Needs two ranks. Prints "ok bypass".
  */
 #include "ptl.h"
 
@@ -24,7 +23,7 @@ static void put_go(struct roles *r, uint64_t value)
 	EQUAL(PtlMDUnlink(md), PTL_OK);
 }
 
-/* Fetches `done` until it has this value: rank 1 learns nothing of that. */
+/* Gets `done` until it has this value; rank 1 does not notice. */
 static void get_done(struct roles *r, uint64_t value)
 {
 	uint64_t done = 0;

@@ -1,6 +1,6 @@
 /*
- * ptl_counter ROUNDS: all ranks change words of rank 0 at once, by atomic operations
- * and exchanges only; nothing may be lost and nothing seen twice.
+ * ptl_counter ROUNDS: all ranks change words of rank 0 at once, only by atomic operations and
+ * exchanges; no update may be lost, and no value seen twice.
  *
  *   tickets   PTL_SUM with fetch: each number of 0 to n - 1 is given out once
  *   sums      PTL_SUM without fetch, of neighbouring bytes, words and quads
@@ -24,7 +24,7 @@ struct words {
 
 static struct job job;
 static ptl_handle_eq_t eq;
-static struct words words;                        /* rank 0's count */
+static struct words words;                        /* those at rank 0 count */
 static uint64_t out[2], in;
 static ptl_handle_md_t out_md, in_md;
 static int rounds;

@@ -1,8 +1,8 @@
 /*
- * ptl_crowd SEED ROUNDS: all ranks talk to all. First all ranks put into
- * one array of rank 0 (many to one); then each rank puts blocks of random length
- * to random offsets of areas that other ranks keep for it, with up to WINDOW puts
- * under way, and gets them back. What must be in an area follows from the seed.
+ * ptl_crowd SEED ROUNDS: all ranks send to all. First all ranks put into one array of rank 0 (many
+ * to one); then each rank puts blocks of random length to random offsets of areas that other ranks
+ * keep for it, with up to WINDOW puts pending, and gets them back. The seed determines the contents
+ * of each area.
  */
 #include "check.h"
 #include "job.h"
@@ -12,8 +12,8 @@ enum { PT_MANY = 3, PT_AREA = 4, AREA = 4096, WINDOW = 16, MANY = 50 };
 
 static struct job job;
 static ptl_handle_eq_t in, own;
-static char (*areas)[AREA];     /* areas[r] belongs to rank r's messages */
-static char (*sent)[AREA];      /* what rank r's area for us must hold */
+static char (*areas)[AREA];     /* areas[r] is for rank r's messages */
+static char (*sent)[AREA];      /* expected contents of this rank's area at rank r */
 
 static uint64_t next(uint64_t *state)
 {
@@ -54,7 +54,8 @@ static void many_to_one(uint64_t *counts)
 			ptl_event_t event = job_good_event(in);
 
 			EQUAL(event.type, PTL_EVENT_PUT_END);
-			EQUAL(event.hdr_data, seen[event.match_bits]++);    /* in order for each pair */
+			/* in order within each pair */
+			EQUAL(event.hdr_data, seen[event.match_bits]++);
 		}
 		for (int i = 0; i < MANY * job.size; i++)
 			EQUAL(counts[i], 1000 + i / MANY);
@@ -63,7 +64,7 @@ static void many_to_one(uint64_t *counts)
 	job_barrier(&job);
 }
 
-/* A block of random bytes to a random rank; `sent` keeps what must have come. */
+/* Put a block of random bytes to a random rank; `sent` keeps a copy. */
 static void put_block(uint64_t *state, char *block, uintptr_t slot)
 {
 	int to = next(state) % job.size;
@@ -81,7 +82,7 @@ static void put_block(uint64_t *state, char *block, uintptr_t slot)
 	          "PtlPut");
 }
 
-/* Puts `rounds` blocks with up to WINDOW under way. */
+/* Puts `rounds` blocks with up to WINDOW pending. */
 static void scatter(uint64_t seed, int rounds)
 {
 	static char block[WINDOW][AREA];

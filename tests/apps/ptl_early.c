@@ -1,10 +1,9 @@
 /*
- * ptl_early VICTIM: the test kills rank VICTIM at some moment of its boot or soon after;
- * no other rank may wait for ever.
+ * ptl_early VICTIM: the test kills rank VICTIM during its boot or soon after; no other rank may
+ * wait forever.
  *
- * Each of the others gets from the victim, which ends in any way; meets all others again
- * and again until a barrier fails; and then puts to the victim with an ack, which fails.
- * Then it prints "through".
+ * Each of the others gets from the victim, with any result; enters barriers with all others until
+ * one fails; and then puts to the victim with an ack, which must fail. Then it prints "through".
  */
 #include "check.h"
 #include "job.h"

@@ -1,6 +1,6 @@
 /*
- * ptl_ends: the first and the last rank of a job meet, whether the others exist or not:
- * each puts to the other until that has an entry for it, and waits for the other's put.
+ * ptl_ends: the first and the last rank of a job communicate, whether the others exist or not: each
+ * puts to the other until the other has an entry for it, and waits for the other's put.
  */
 #include "check.h"
 #include "job.h"

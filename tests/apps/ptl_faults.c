@@ -3,13 +3,13 @@
  * others, several operations at once, over a network that may lose, repeat, delay,
  * reorder and damage frames, or be cut for a while.
  *
- * Checked here: the bytes of every put and get; puts of one rank arrive in their
- * order and none twice. Printed, for tests/faulty.py to compare:
- *   put I J OK FAILED    by I: how its puts to J ended
- *   got I J N            by J: how many of them arrived
+ * Checked here: the bytes of every put and get; puts of one rank arrive in order, none twice.
+ * Printed, for tests/faulty.py to compare:
+ *   put I J OK FAILED    by I: counts of its puts to J by result
+ *   got I J N            by J: how many of these arrived
  *   add I J OK FAILED, counter J N      likewise for additions of 1
  *   get I J OK FAILED
- * What has failed may have been done or not; what has not failed has been done.
+ * A failed operation may have been carried out or not; one that has not failed was carried out.
  */
 #include "check.h"
 #include "job.h"
@@ -20,10 +20,10 @@ enum { PT_PUT = 3, PT_TABLE, PT_COUNTER, PT_CREDIT, PT_PROBE = 8, PT_GOODBYE };
 enum {
 	LARGEST = 70000,           /* bytes of a put */
 	TABLE = 9000,              /* bytes that others fetch */
-	WINDOW = 6,                /* operations under way to one rank */
-	SLOTS = 8,                 /* puts of one rank whose bytes were not yet looked at */
-	IDLE_MS = 500,             /* then ranks that may have missed a credit are asked */
-	PATIENCE = 20              /* times that nothing comes from a rank that has failed before */
+	WINDOW = 6,                /* pending operations to one rank */
+	SLOTS = 8,                 /* unchecked puts of one rank */
+	IDLE_MS = 500,             /* after that, ask ranks that may have missed a credit */
+	PATIENCE = 20              /* idle times before a rank that has failed once is given up */
 };
 
 enum kind { PUT, GET, ADD, KINDS, PARTING };
@@ -40,13 +40,13 @@ struct peer {
 	struct op ops[WINDOW];
 	struct op goodbye;
 	uint64_t started;          /* operations */
-	uint64_t puts;             /* of them, numbered from 1 */
-	uint64_t credit;           /* number of the last put whose bytes it has looked at */
-	uint64_t seen, got;        /* its puts here: the last one's number; how many */
-	uint64_t ended[KINDS][2];  /* well, with a failure */
+	uint64_t puts;             /* puts among them, numbered from 1 */
+	uint64_t credit;           /* number of the last put whose bytes it has checked */
+	uint64_t seen, got;   /* its puts that arrived here: the last one's number, and the count */
+	uint64_t ended[KINDS][2];  /* successfully, with a failure */
 	int busy;                  /* of `ops` */
-	int parted;                /* 0; 1: goodbye is on its way; 2: it has arrived or failed */
-	int left;                  /* it has said goodbye */
+	int parted;                /* 1: goodbye was sent; 2: it has arrived or failed */
+	int left;                  /* it has sent goodbye */
 	int tries;                 /* goodbyes that failed */
 };
 
@@ -199,7 +199,7 @@ static void take_put(const ptl_event_t *event)
 		tell(from, PT_CREDIT, number);
 }
 
-/* The puts that came before this message are looked at first. */
+/* Check the puts that arrived before this message first. */
 static void take_control(const ptl_event_t *event)
 {
 	struct peer *peer = &peers[event->initiator.nid];
@@ -210,14 +210,14 @@ static void take_control(const ptl_event_t *event)
 	if (event->pt_index == PT_CREDIT && event->hdr_data > peer->credit)
 		peer->credit = event->hdr_data;
 	else if (event->pt_index == PT_PROBE && event->hdr_data > peer->seen)
-		peer->seen = event->hdr_data;      /* those before have failed */
+		peer->seen = event->hdr_data;      /* those in between have failed */
 	if (event->pt_index == PT_PROBE)
 		tell((int)event->initiator.nid, PT_CREDIT, peer->seen);
 	else if (event->pt_index == PT_GOODBYE)
 		peer->left = 1;
 }
 
-/* All is said, and all that can still answer have answered. */
+/* Everything is sent, and all ranks that still can have answered. */
 static int is_over(int idle)
 {
 	for (int rank = 0; rank < job.size; rank++) {

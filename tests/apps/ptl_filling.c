@@ -1,7 +1,7 @@
 /*
- * ptl_filling: queues with a handler for when they fill (rule 37), whose receiver computes,
- * takes events, waits or sleeps meanwhile. Rank 0 sends, rank 1 (or rank 0 itself) receives.
- * Prints "ok NAME" for each case; see ptl.h for the roles.
+ * ptl_filling: queues with a handler that is called when they fill (rule 37), while the receiver
+ * computes, takes events, waits or sleeps. Rank 0 sends, rank 1 (or rank 0 itself) receives. Prints
+ * "ok NAME" for each case; see ptl.h for the roles.
  */
 #include "ptl.h"
 #include <time.h>
@@ -14,12 +14,12 @@ static ptl_handle_eq_t queue;
 static ptl_handle_me_t entry;
 static ptl_handle_md_t source;
 static volatile uint64_t calls;       /* of the handler */
-static volatile uint64_t taken;       /* events that it took */
-static volatile uint64_t done;        /* events that either has taken */
-static uint8_t seen[MANY];            /* how often each */
-static uint64_t takes;                /* how many it takes each time */
+static volatile uint64_t taken;       /* events that the handler took */
+static volatile uint64_t done;        /* events taken in all */
+static uint8_t seen[MANY];            /* how often each event was seen */
+static uint64_t takes;                /* how many events it takes at each call */
 
-/* The handler may come between any two instructions of this, and takes what is behind. */
+/* The handler may interrupt this at any instruction, and takes the next events. */
 static int take_one(void)
 {
 	ptl_event_t event;
@@ -27,9 +27,9 @@ static int take_one(void)
 
 	if (rc == PTL_EQ_EMPTY)
 		return 0;
-	EQUAL(rc, PTL_OK);             /* none is lost, */
+	EQUAL(rc, PTL_OK);             /* no event is lost, */
 	CHECK(event.hdr_data < MANY);
-	EQUAL(seen[event.hdr_data]++, 0);  /* none comes twice */
+	EQUAL(seen[event.hdr_data]++, 0);  /* none arrives twice */
 	__atomic_fetch_add(&done, 1, __ATOMIC_RELAXED);
 	return 1;
 }
@@ -72,7 +72,7 @@ static void close_queue(struct roles *r)
 		EQUAL(PtlMDUnlink(source), PTL_OK);
 }
 
-/* Puts from..to - 1, numbered; then all of them have been carried out. */
+/* Sends puts number `from` to `to` - 1; all have been carried out when it returns. */
 static void send_all(struct roles *r, uint64_t from, uint64_t to)
 {
 	if (r->initiator) {
@@ -86,11 +86,11 @@ static void send_all(struct roles *r, uint64_t from, uint64_t to)
 static void wait_for_calls(uint64_t wanted)
 {
 	while (calls < wanted)
-		; /* computes: no call of Portals */
+		; /* computes without a Portals call */
 }
 
-/* Nothing at one event less than the level; one call at it, though the receiver only
- * computes; none for what follows; another one when it has been below. */
+/* No call at one event less than the level; one call at the level, though the receiver only
+ * computes; none for later events; another one after the queue was below the level. */
 static void case_levels(struct roles *r)
 {
 	open_queue(r, 0);
@@ -124,7 +124,7 @@ static void case_levels(struct roles *r)
 	close_queue(r);
 }
 
-/* The handler alone takes the events, and none is lost while the sender keeps to a window. */
+/* Only the handler takes events, and none is lost while the sender keeps to a window. */
 static void case_handler_takes(struct roles *r)
 {
 	enum { ROUNDS = 200 };
@@ -141,8 +141,8 @@ static void case_handler_takes(struct roles *r)
 	close_queue(r);
 }
 
-/* Both take events, the handler in the middle of everything that the program does; the sender
- * gets a credit back for each that was taken. */
+/* Both the program and the handler, which interrupts it anywhere, take events; the sender gets a
+ * credit back for each one taken. */
 static void case_with_get(struct roles *r)
 {
 	static volatile uint64_t credit;

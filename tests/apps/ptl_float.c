@@ -1,8 +1,8 @@
 /*
- * ptl_float: atomic operations on floating-point numbers (rule 36), with processors that are
- * set otherwise: other rounding, unmasked exceptions, denormals flushed. Rank 0 sends, rank 1
- * computes meanwhile with values in every register, and neither must notice: what a kernel
- * calculates with is its own. Prints "ok NAME" for each case; see ptl.h for the roles.
+ * ptl_float: atomic operations on floating-point numbers (rule 36), with unusual processor modes:
+ * other rounding, unmasked exceptions, flushed denormals. Rank 0 sends while rank 1 computes with
+ * values in every register, and neither may be affected: the kernel calculates with its own state.
+ * Prints "ok NAME" for each case; see ptl.h for the roles.
  */
 #include "ptl.h"
 #include "upcall_regs.h"
@@ -12,7 +12,7 @@ enum { COUNTER = 0, ELEMENT = 64 };      /* offsets at the target */
 #define F PTL_FLOAT
 #define D PTL_DOUBLE
 
-/* What is there, what is sent, what is there then: bits. */
+/* Old value, operand, new value, as bits. */
 struct calculation {
 	ptl_op_t operation;
 	ptl_datatype_t type;
@@ -53,7 +53,8 @@ static const struct calculation calculations[] = {
 
 enum { CALCULATIONS = sizeof calculations / sizeof calculations[0] };
 
-/* Everything unmasked; the same upwards, downwards, towards zero; flushing, masked and not. */
+/* All exceptions unmasked; the same with rounding up, down, towards zero; flushing, masked and
+ * unmasked. */
 static const uint32_t modes[] = { 0x0000, 0x4000, 0x2000, 0x6000, 0x9fc0, 0x8040, 0xffc0, 0x1f80 };
 
 enum { MODES = sizeof modes / sizeof modes[0] };
@@ -85,7 +86,7 @@ static void compare(const struct registers *in, const struct registers *out)
 	EQUAL(out->control, in->control);
 }
 
-/* One that this process starts with its processor set so. */
+/* Start one operation in this processor mode. */
 static void start(struct roles *r, ptl_handle_md_t md, const struct calculation *c, uint32_t mxcsr)
 {
 	static struct registers in, out;
@@ -104,7 +105,7 @@ static void start(struct roles *r, ptl_handle_md_t md, const struct calculation 
 	compare(&in, &out);
 }
 
-/* All calculations with this setting of the initiator's processor. */
+/* All calculations in this mode of the initiator's processor. */
 static void calculate(struct roles *r, uint32_t mxcsr)
 {
 	static uint64_t got;

@@ -1,9 +1,9 @@
 /*
- * ptl_forged DROPS: barriers of six ranks while tests/test_trust.py sends rank 0 BARRIER
- * messages in the name of rank 3. These two say nothing to each other themselves: in no round of
- * a barrier, and not here. Before each barrier rank 0 and the others write its number into each
- * other's memory, and behind it they look. That goes on until rank 0 has dropped DROPS messages.
- * Rank 0 prints "barriers" first, and then "ok forged" and how many it has dropped.
+ * ptl_forged DROPS: barriers of six ranks while tests/test_trust.py sends rank 0 BARRIER messages
+ * in the name of rank 3. These two never send to each other: not in a barrier's rounds, and not
+ * here. Before each barrier rank 0 and the others write its number into each other's memory, and
+ * check it after the barrier. This goes on until rank 0 has dropped DROPS messages. Rank 0 prints
+ * "barriers" first, and then "ok forged" with the number of dropped messages.
  */
 #include <stdlib.h>
 #include "check.h"
@@ -14,7 +14,7 @@ enum { PT = 4, RANKS = 6, SILENT = 3, PEERS = RANKS - 2, WORD = sizeof(uint64_t)
 static struct job job;
 static ptl_handle_eq_t own;
 static ptl_handle_md_t from;
-static volatile uint64_t told[RANKS];  /* word r: what rank r has written here */
+static volatile uint64_t told[RANKS];  /* word r is written by rank r */
 static uint64_t value;
 
 static void tell(int rank)
@@ -27,8 +27,8 @@ static void tell(int rank)
 	while (event.type != PTL_EVENT_ACK);
 }
 
-/* Of rank 0's word the highest bit says that this is the last one. Returns whether it is, but
- * to the silent rank. */
+/* The highest bit of rank 0's word marks the last barrier. Returns whether this is it, except at
+ * the silent rank. */
 static int meet(uint64_t number, int is_last)
 {
 	int peers[PEERS] = { job.rank ? 0 : 1, 2, 4, 5 };
@@ -42,7 +42,7 @@ static int meet(uint64_t number, int is_last)
 		EQUAL(told[peers[i]] << 1 >> 1, number);
 	if (job.rank)
 		is_last = told[0] >> 63;
-	EQUAL(PtlNIBarrier(job.ni), PTL_OK); /* all have looked */
+	EQUAL(PtlNIBarrier(job.ni), PTL_OK); /* all have checked */
 	return is_last;
 }
 
@@ -54,7 +54,7 @@ static uint64_t dropped(void)
 	return drops;
 }
 
-/* Rank 2 tells the silent one whether that was the last. */
+/* Rank 2 tells the silent rank whether that was the last one. */
 static int tell_silent(int is_over)
 {
 	value = (uint64_t)is_over;

@@ -1,14 +1,14 @@
 /*
- * ptl_frames CASE: what is special where frames carry messages, from rank 0 to rank 1.
+ * ptl_frames CASE: special cases of messages over frames, from rank 0 to rank 1.
  *
  *   looks    rank 1 waits with PtlEQGet, PtlEQPoll without time, and PtlNIStatus alone
  *   quiet    rank 1 computes, until nothing has interrupted it for QUIET_S
- *   asked    rank 1 answers PUTS puts, waiting with PtlEQGet alone, and prints how many interrupts
- *            of its card that took: "arrivals N"
- *   calls    what margay_start.calls says while nothing is held: argv[2]
- *   unlink   a descriptor goes, or is replaced, right behind the put that sends it
- *   leaves   rank 0's main returns while its puts are on their way
- *   stays    rank 1's main returns while rank 0 still needs to know that puts arrived
+ *   asked    rank 1 answers PUTS puts, polling with PtlEQGet, and prints the number of its card's
+ *            interrupts: "arrivals N"
+ *   calls    the value of margay_start.calls while nothing is deferred: argv[2]
+ *   unlink   a descriptor is unlinked, or replaced, right after the put that sends it
+ *   leaves   rank 0's main returns while its puts are in flight
+ *   stays    rank 1's main returns while rank 0 still needs acknowledgements of its puts
  *
  * Prints "ok CASE".
  */
@@ -82,7 +82,7 @@ static uint64_t counter(enum counter which)
 	return counters[which];
 }
 
-/* Acknowledgements are still under way at first. */
+/* At first acknowledgements are still in flight. */
 static void quiet(struct roles *r)
 {
 	for (int i = 0; r->target && i < TRIES; i++) {
@@ -97,7 +97,7 @@ static void quiet(struct roles *r)
 	CHECK(!r->target);
 }
 
-/* Each rank's turn comes when the other one's message has. */
+/* A rank's turn begins when the other one's message has arrived. */
 static void asked(struct roles *r)
 {
 	ptl_process_id_t other = margay_process(!r->job.rank);
@@ -125,7 +125,7 @@ static void asked(struct roles *r)
 	meet(r);
 }
 
-/* "none": there is no such word; "0", "1": what it says, and goes on saying. */
+/* "none": there is no such word; "0", "1": its value, which must not change. */
 static void calls(struct roles *r)
 {
 	const volatile uint64_t *word = (const volatile uint64_t *)__glue_start.calls;

@@ -7,8 +7,8 @@
 
 enum { MOST = 256, CANARY = 0x5a };
 
-/* `bytes` bytes of `start`, in pieces of uneven lengths, some empty, with gaps between
- * them, in an order of their own; returns how many pieces. */
+/* Cut `bytes` bytes of `start` into pieces of different lengths, some empty, with gaps between
+ * them, in mixed order; returns the number of pieces. */
 static int cut(char *start, size_t bytes, unsigned seed, ptl_md_iovec_t *pieces)
 {
 	size_t at = 0;
@@ -32,7 +32,7 @@ static int cut(char *start, size_t bytes, unsigned seed, ptl_md_iovec_t *pieces)
 	return n;
 }
 
-/* The pieces' bytes one behind the other, to or from `flat`. */
+/* Copy the pieces' bytes to `flat` in order, or back. */
 static void gather(const ptl_md_iovec_t *pieces, int n, char *flat)
 {
 	for (int i = 0; i < n; flat += pieces[i++].iov_len)
@@ -45,8 +45,8 @@ static void scatter(const ptl_md_iovec_t *pieces, int n, const char *flat)
 		memcpy(pieces[i].iov_base, flat, pieces[i].iov_len);
 }
 
-/* What of memory of CANARY bytes, cut into pieces, a message of `bytes` bytes at
- * `offset` of all pieces has left. */
+/* Check memory of CANARY bytes, cut into pieces, after a message of `bytes` bytes at `offset` of
+ * the logical buffer. */
 static void compare(const char *memory, size_t size, const ptl_md_iovec_t *pieces, int n,
                     const char *data, size_t offset, size_t bytes)
 {
@@ -229,7 +229,7 @@ static void case_one_buffer(struct roles *r)
 	}
 }
 
-/* 33, 34: pieces are checked like memory, and their pool runs out and comes back. */
+/* 33, 34: pieces are checked like memory, and their pool can be exhausted and refilled. */
 static void case_arguments(struct roles *r)
 {
 	static ptl_md_iovec_t pieces[MOST + 1];
@@ -253,11 +253,11 @@ static void case_arguments(struct roles *r)
 		}
 		pieces[i] = (ptl_md_iovec_t){ r->in, ~0ULL };
 		EQUAL(PtlMDBind(r->job.ni, md, PTL_RETAIN, handle), PTL_SEGV);
-		pieces[i] = (ptl_md_iovec_t){ (void *)8, 0 };     /* empty: anywhere */
+		pieces[i] = (ptl_md_iovec_t){ (void *)8, 0 };     /* empty: any address is valid */
 		EQUAL(PtlMDBind(r->job.ni, md, PTL_RETAIN, handle), PTL_OK);
 		EQUAL(PtlMDUnlink(*handle), PTL_OK);
 		pieces[i] = (ptl_md_iovec_t){ (void *)case_puts, 1 };
-		md.options &= ~PTL_MD_OP_PUT;                     /* text may be read */
+		md.options &= ~PTL_MD_OP_PUT;                     /* text is readable */
 		EQUAL(PtlMDBind(r->job.ni, md, PTL_RETAIN, handle), PTL_OK);
 		EQUAL(PtlGet(*handle, r->to, PT, 0, 1, 0), PTL_SEGV);
 		EQUAL(PtlMDUnlink(*handle), PTL_OK);
@@ -285,7 +285,7 @@ static void case_arguments(struct roles *r)
 	EQUAL(status(r, PTL_SR_PIECE_USED), 4096);
 	EQUAL(status(r, PTL_SR_PIECE_HIGH), 4096);
 	md = memory(r->in, 8, 1, 0, PTL_EQ_NONE);
-	EQUAL(PtlMDUpdate(handle[0], NULL, &md, PTL_EQ_NONE), PTL_OK);       /* gives its pieces back */
+	EQUAL(PtlMDUpdate(handle[0], NULL, &md, PTL_EQ_NONE), PTL_OK);       /* frees its pieces */
 	EQUAL(status(r, PTL_SR_PIECE_USED), 4096 - MOST);
 	while (--n > 0)
 		EQUAL(PtlMDUnlink(handle[n - 1]), PTL_OK);

@@ -1,7 +1,6 @@
 /*
- * ptl_limits: what PtlNIInit grants for what was asked, and that each limit is
- * enforced (rule 34), also against messages of the next rank. Prints "ok NAME" for
- * each case.
+ * ptl_limits: the limits that PtlNIInit grants for a request, and that each is enforced (rule 34),
+ * also against messages of the next rank. Prints "ok NAME" for each case.
  */
 #include "check.h"
 #include <limits.h>
@@ -9,7 +8,7 @@
 
 enum { FIELDS = sizeof(ptl_ni_limits_t) / sizeof(int), HANDLES = 20000 };
 
-/* The machine's maxima, and the least that can be granted. */
+/* The machine's maxima, and the smallest grants. */
 static const ptl_ni_limits_t most = {
 	.max_mes = 10240, .max_mds = 10240, .max_eqs = 64, .max_ac_index = 63, .max_pt_index = 63,
 	.max_md_iovecs = 256, .max_me_list = 10240, .max_getput_md = 64,
@@ -45,7 +44,8 @@ static int same(const ptl_ni_limits_t *a, const ptl_ni_limits_t *b)
 	return memcmp(a, b, sizeof *a) == 0;
 }
 
-/* Each field by itself: what there is is granted exactly, what there is not is all. */
+/* Each field by itself: an available amount is granted exactly; for more, the maximum is
+ * granted. */
 static void case_granted(void)
 {
 	ptl_ni_limits_t actual = granted(NULL), wanted = few, again;
@@ -94,7 +94,7 @@ static void pools(ptl_ni_limits_t wanted)
 	int n, rc, list = actual.max_me_list < actual.max_mes ? actual.max_me_list : actual.max_mes;
 
 	CHECK(same(&actual, &wanted));
-	for (int round = 0; round < 2; round++) {         /* all come back */
+	for (int round = 0; round < 2; round++) {         /* all are freed */
 		for (n = 0; (rc = PtlMEAttach(ni, 0, anyone, n, 0, PTL_RETAIN, PTL_INS_AFTER,
 		                              &handles[n])) == PTL_OK; n++)
 			CHECK(n < list);
@@ -134,7 +134,7 @@ static void case_pools(void)
 	pools(least);
 }
 
-/* Indices, pieces, and what PtlGetPut exchanges. */
+/* Limits of indices, of pieces, and of PtlGetPut's length. */
 static void case_bounds(void)
 {
 	ptl_ni_limits_t wanted = few;
@@ -166,7 +166,7 @@ static void case_bounds(void)
 	EQUAL(PtlNIFini(ni), PTL_OK);
 }
 
-/* 2: what is beyond the target's limits is discarded there, and counted. */
+/* 2: messages beyond the target's limits are discarded there and counted. */
 static void case_messages(void)
 {
 	int to = (margay_rank() + 1) % margay_size();

@@ -1,8 +1,8 @@
 /*
- * ptl_linkloss TIMES: two ranks put to each other in turns while the test unplugs their
- * cards, each of them TIMES times. A rank says when its kernel has counted another loss,
- * which the test waits for before it plugs the card in again; rank 0 says when messages go on
- * after that. After all of them 100 more turns must pass. Each prints "ok" at the end.
+ * ptl_linkloss TIMES: two ranks put to each other in turns while the test unplugs their cards, each
+ * of them TIMES times. A rank prints when its kernel has counted another loss, which the test
+ * awaits before it plugs the card in again; rank 0 prints when messages continue after that. After
+ * all of them 100 more turns must succeed. Each prints "ok" at the end.
  */
 #include "ptl.h"
 #include <margay/counters.h>
@@ -11,7 +11,7 @@ enum { MORE_TURNS = 100, END = -1 };
 
 static struct roles roles;
 static ptl_handle_md_t md;
-static uint64_t losses;            /* of the own link, as far as they were printed */
+static uint64_t losses;            /* of the own link, those printed */
 
 static void look_for_losses(void)
 {
@@ -28,7 +28,7 @@ static void tell(uint64_t what)
 	EQUAL(PtlPut(md, PTL_NO_ACK_REQ, margay_process(!margay_rank()), PT, 0, 1, 0, what), PTL_OK);
 }
 
-/* What the peer tells, however long that takes. */
+/* Wait for the peer's message, however long that takes. */
 static uint64_t hear(void)
 {
 	ptl_event_t event;
@@ -54,7 +54,7 @@ int main(int argc, char **argv)
 	                PTL_RETAIN, &md), PTL_OK);
 	meet(&roles);
 	if (margay_rank() == 0) {
-		/* A turn that begins after a loss was counted ends when the link is back. */
+		/* A turn that begins after a counted loss ends when the link is back. */
 		for (uint64_t said = END; peers + losses < 2 * times || more++ < MORE_TURNS;) {
 			uint64_t known = peers + losses;
 

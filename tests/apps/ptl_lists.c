@@ -47,7 +47,7 @@ static void case_attach_any(struct roles *r)
 	EQUAL(PtlMEUnlink(own), PTL_OK);
 }
 
-/* 33: what PtlMEAttachAny made matches as what PtlMEAttach made. */
+/* 33: entries of PtlMEAttachAny match like those of PtlMEAttach. */
 static void case_attached_portal(struct roles *r)
 {
 	ptl_handle_me_t me = 0;
@@ -79,7 +79,7 @@ static void case_attached_portal(struct roles *r)
 	}
 }
 
-/* 3, 8, 26: only the first descriptor of a list counts; when it goes, the next one does. */
+/* 3, 8, 26: only the first descriptor of a list counts; when it is unlinked, the next one does. */
 static void case_insert(struct roles *r)
 {
 	ptl_handle_me_t me = 0;
@@ -104,7 +104,7 @@ static void case_insert(struct roles *r)
 	if (r->initiator) {
 		for (int i = 0; i < 5; i++)
 			EQUAL(put(r, 4, 1, 0, i).ni_fail_type, PTL_NI_OK);
-		put_dropped(r, 4, 1, 0);              /* the entry has gone with the last one */
+		put_dropped(r, 4, 1, 0);              /* the entry was unlinked with the last one */
 	}
 	meet(r);
 	if (r->target) {
@@ -124,7 +124,7 @@ static void case_insert(struct roles *r)
 	}
 }
 
-/* 3: a first descriptor that rejects hides those behind it; PtlMDUnlink uncovers them. */
+/* 3: a first descriptor that rejects hides the later ones; PtlMDUnlink uncovers them. */
 static void case_hidden(struct roles *r)
 {
 	ptl_handle_me_t me = 0;
@@ -151,7 +151,7 @@ static void case_hidden(struct roles *r)
 		CHECK(PtlHandleIsEqual(expect(r->eq, PTL_EVENT_PUT_END).md_handle, second));
 		EQUAL(r->in[0], 0);
 		CHECK(memcmp(r->in + 8, r->out, 4) == 0);
-		EQUAL(PtlMEUnlink(me), PTL_OK);           /* with all that is left of its list */
+		EQUAL(PtlMEUnlink(me), PTL_OK);           /* with the rest of its list */
 		EQUAL(PtlMDUnlink(second), PTL_MD_INVALID);
 	}
 }
@@ -189,7 +189,7 @@ static void case_insert_arguments(struct roles *r)
 	EQUAL(PtlMDInsert(first, good, PTL_RETAIN, PTL_INS_AFTER, &other), PTL_MD_INVALID);
 }
 
-/* 24: an update replaces everything the user sees, and the old one is copied out. */
+/* 24: an update replaces everything visible to the user, and copies out the old values. */
 static void case_update(struct roles *r)
 {
 	ptl_handle_me_t me = 0;
@@ -225,7 +225,7 @@ static void case_update(struct roles *r)
 		expect(r->eq, PTL_EVENT_PUT_END);
 		EQUAL(PtlMDUpdate(md, NULL, &again, r->eq), PTL_MD_NO_UPDATE);     /* still one */
 		EQUAL(PtlMDUpdate(md, NULL, &again, r->own), PTL_OK);              /* another queue */
-		EQUAL(PtlMDUpdate(md, &old, NULL, r->eq), PTL_OK);                 /* look only */
+		EQUAL(PtlMDUpdate(md, &old, NULL, r->eq), PTL_OK);                 /* read only */
 		CHECK(old.start == again.start && old.length == 16 &&
 		      old.threshold == PTL_MD_THRESH_INF);
 		EQUAL(expect(r->eq, PTL_EVENT_PUT_END).offset, 16);
@@ -238,7 +238,7 @@ static void case_update(struct roles *r)
 		EQUAL(expect(r->eq, PTL_EVENT_PUT_END).offset, 0);
 		CHECK(memcmp(r->in + 200, r->out, 16) == 0 && memcmp(r->in + 100, r->out, 16) == 0 &&
 		      memcmp(r->in + 116, r->out, 4) == 0 && r->in[120] == 0 && r->in[0] == 0);
-		EQUAL(PtlMDUpdate(md, NULL, &off, PTL_EQ_NONE), PTL_OK);           /* 8: stays at 0 */
+		EQUAL(PtlMDUpdate(md, NULL, &off, PTL_EQ_NONE), PTL_OK);  /* 8: not unlinked at 0 */
 		EQUAL(PtlMEUnlink(me), PTL_OK);
 		EQUAL(PtlMDUpdate(md, &old, NULL, PTL_EQ_NONE), PTL_MD_INVALID);
 	}
@@ -281,7 +281,8 @@ static void case_update_arguments(struct roles *r)
 	EQUAL(PtlMDUnlink(md), PTL_OK);
 }
 
-/* 6: less than max_size behind the local offset: inactive, or unlinked; not if remote. */
+/* 6: with less than max_size left after the local offset it is inactive, or unlinked; but not
+ * with a remote offset. */
 static void case_max_size(struct roles *r)
 {
 	static const struct { int bits, unlink; unsigned options; } kinds[] = {

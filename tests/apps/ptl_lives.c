@@ -1,14 +1,14 @@
 /*
- * ptl_lives WHAT: rank 1 is killed and started again by the test; what the others see
- * of that, and its next life.
+ * ptl_lives WHAT: the test kills and restarts rank 1; what the others and its next life see of
+ * that.
  *
- *   barrier   All ranks pass a barrier. Rank 0 says "waits" and goes into another, as do
- *             the others; rank 1 does not until it is killed: it fails, for all of them and
- *             for ever, and at once for the next life.
- *   put       Rank 0 puts to rank 1 all the time, and says "talks" when it has heard from
- *             it. The test stops rank 1, makes the file "stopped", and kills rank 1 when rank 0
- *             has said that puts are "under way" since then. They fail, and are all that does:
- *             what rank 0 sends right then arrives at the next life.
+ *   barrier   All ranks pass a barrier. Rank 0 prints "waits" and enters another, as do the
+ *             others except rank 1, until that is killed. The barrier fails for all of them,
+ *             and so do later ones, at once also for the next life.
+ *   put       Rank 0 puts to rank 1 continuously, and prints "talks" when it has an answer. The
+ *             test stops rank 1, makes the file "stopped", and kills rank 1 when rank 0 has
+ *             printed that puts are "under way" since then. Only these fail: puts that rank 0
+ *             starts right afterwards arrive at the next life.
  */
 #include "check.h"
 #include "job.h"
@@ -30,7 +30,8 @@ static void say(const char *text)
 static void barrier(int life)
 {
 	if (life == 1) {
-		/* A rank that has passed the last one knows that all have passed those before. */
+		/* A rank that has passed the last barrier knows that all have passed the earlier
+		 * ones. */
 		for (int i = 1; i <= ROUNDS; i++)
 			CHECK(PtlNIBarrier(job.ni) == PTL_OK || (i == ROUNDS && job.rank != 0));
 		if (job.rank == 0)
@@ -71,7 +72,7 @@ static int ack(void)
 	return event.ni_fail_type;
 }
 
-/* Until rank 1 has taken it in this life: it may not yet have an entry for it. */
+/* Put until rank 1 accepts it in this life: it may not have an entry yet. */
 static void put_until_taken(ptl_handle_md_t md, int life)
 {
 	int result;
@@ -91,7 +92,7 @@ static int put_some(ptl_handle_md_t md)
 	return PUTS;
 }
 
-/* Until puts fail that are under way when rank 1 dies, and all have ended. */
+/* Put until the puts that are pending when rank 1 dies have failed, and all have ended. */
 static void put_until_death(ptl_handle_md_t md)
 {
 	int open = 0, failed = 0, is_stopped = 0, which, rc;

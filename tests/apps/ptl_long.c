@@ -1,8 +1,8 @@
 /*
- * ptl_long BYTES COUNT: every rank but 0 puts COUNT messages of about BYTES bytes to rank 0,
- * four under way at a time, each to a place of its own; rank 0 compares every byte
- * and what lies around it, and then lets the next one come. Puts of one rank
- * must end in their order. Rank 0 prints how many it has taken.
+ * ptl_long BYTES COUNT: every rank but 0 puts COUNT messages of about BYTES bytes to rank 0, four
+ * pending at a time, each to its own place; rank 0 compares every byte and those around it, and
+ * then allows the next one. Puts of one rank must end in order. Rank 0 prints how many it has
+ * taken.
  */
 #include <string.h>
 
@@ -11,9 +11,9 @@
 enum { PORTAL = 1, WINDOW = 4, EDGE = 64 };
 
 static struct job job;
-static size_t stride;          /* bytes of a place */
+static size_t stride;          /* distance between places in bytes */
 
-/* Lengths vary around BYTES, so that last parts do too. */
+/* Lengths vary around BYTES, so that the last parts vary too. */
 static size_t length_of(size_t bytes, long i)
 {
 	return bytes - (size_t)(i % 3) * 1000 + (size_t)(i % 5);

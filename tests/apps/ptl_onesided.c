@@ -16,7 +16,7 @@ static ptl_handle_md_t bind(struct roles *r, void *start, size_t length, int thr
 	return md;
 }
 
-/* The end of a put from `md`, with an ack. */
+/* Wait for the end of a put from `md` with an ack. */
 static ptl_event_t acked(struct roles *r)
 {
 	ptl_event_t sent = expect(r->own, PTL_EVENT_SEND_END), ack = expect(r->own, PTL_EVENT_ACK);
@@ -26,7 +26,7 @@ static ptl_event_t acked(struct roles *r)
 	return ack;
 }
 
-/* 5, 7, 9: a region of the descriptor goes out, or comes in, and nothing beside it. */
+/* 5, 7, 9: a region of the descriptor is sent or written, and nothing around it. */
 static void case_regions(struct roles *r)
 {
 	ptl_handle_me_t me = 0;
@@ -66,7 +66,7 @@ static void case_regions(struct roles *r)
 	}
 }
 
-/* 33: the errors of all the calls; nothing is sent, no threshold falls, no event comes. */
+/* 33: the errors of all the calls; nothing is sent, no threshold changes, no event is recorded. */
 static void case_arguments(struct roles *r)
 {
 	static const ptl_size_t far[][2] = { { 0, 17 }, { 16, 1 }, { 17, 0 }, { 1, 16 }, { ~0ULL, 1 },
@@ -141,7 +141,7 @@ static void case_arguments(struct roles *r)
 	}
 }
 
-/* [M]: what is no atomic operation. */
+/* [M]: invalid atomic operations. */
 static void case_atomic_arguments(struct roles *r)
 {
 	static const struct { ptl_size_t n; int operation, datatype; } bad[] = {
@@ -218,7 +218,7 @@ static void case_getput(struct roles *r)
 		EQUAL(PtlMDUnlink(put), PTL_OK);
 		EQUAL(PtlMDUnlink(get), PTL_OK);
 
-		memset(got, 'b', 16);                           /* one descriptor for both, */
+		memset(got, 'b', 16);                           /* one descriptor for both; */
 		both = bind(r, got, 16, 2);
 		EQUAL(PtlGetPut(both, both, r->to, PT, 0, 1, 0, 0), PTL_OK);
 		EQUAL(expect(r->own, PTL_EVENT_SEND_END).md.threshold, 1);
@@ -257,13 +257,13 @@ static void case_getput(struct roles *r)
 	}
 }
 
-/* What an operation makes of an element. */
+/* The result of an operation on an element. */
 static uint64_t result(int operation, int bytes, int is_signed, uint64_t was, uint64_t with,
                        uint64_t compared)
 {
 	uint64_t mask = bytes == 8 ? ~0ULL : (1ULL << 8 * bytes) - 1;
 	uint64_t sign = is_signed ? 1ULL << (8 * bytes - 1) : 0;
-	int less = (was ^ sign) < (with ^ sign);        /* signed: the sign bit turns the order */
+	int less = (was ^ sign) < (with ^ sign); /* signed: flipping the sign bit gives the order */
 
 	switch (operation) {
 	case PTL_MIN: return less ? was : with;
@@ -346,7 +346,7 @@ static void case_atomics(struct roles *r)
 	}
 }
 
-/* [M]: which descriptors take atomic operations, with which events; whole elements only. */
+/* [M]: which descriptors accept atomic operations, with which events; whole elements only. */
 static void case_atomic_events(struct roles *r)
 {
 	ptl_handle_me_t me[3] = { 0 };
@@ -394,8 +394,8 @@ static void case_atomic_events(struct roles *r)
 	}
 }
 
-/* What goes by way of a buffer is counted, at the initiator; what goes straight is not.
- * Over network cards these short ones need none of the initiator's. */
+/* Bytes that pass through a buffer are counted at the initiator, others are not. Over network
+ * cards these short ones need no buffer of the initiator. */
 static void case_copied(struct roles *r)
 {
 	enum { SHORT = 24, LONG = 200 };
@@ -434,8 +434,8 @@ static void case_copied(struct roles *r)
 		EQUAL(PtlMEUnlink(me), PTL_OK);
 }
 
-/* [M]: what a put or an atomic operation sends has been read when the call returns, if it is no
- * more than the interface says, from any kind of descriptor and with as many under way as can be. */
+/* [M]: a put or an atomic operation up to the interface's inline size has read its memory when
+ * the call returns, for any kind of descriptor and with as many pending as possible. */
 static void case_inline(struct roles *r)
 {
 	enum { SLOTS_ = 60, MOST_ = 4096, KINDS = 5 };

@@ -1,8 +1,8 @@
 /*
- * ptl_order ROUNDS: rank 0 puts to rank 1, long and short, with and without ack. Rank 1 puts
- * back as soon as it sees PUT_END, and that tells rank 0 what its own SEND_END has to tell first:
- * nothing that a message causes is seen before that message's SEND_END. All of rank 0's events
- * are in one queue. Prints "ok order" and how many puts came back.
+ * ptl_order ROUNDS: rank 0 puts to rank 1, long and short, with and without ack. Rank 1 puts back
+ * as soon as it sees PUT_END, and rank 0 must see its own SEND_END before that put: no effect of a
+ * message is visible before the message's SEND_END. All of rank 0's events are in one queue. Prints
+ * "ok order" and how many puts came back.
  */
 #include <stdlib.h>
 #include "check.h"
@@ -47,7 +47,7 @@ static void put(size_t bytes, ptl_ack_req_t ack)
 	job_check(PtlMDUnlink(md), "PtlMDUnlink");
 }
 
-/* The descriptors are made before, so that nothing delays what is put back. */
+/* The descriptors are made in advance, so that nothing delays the puts. */
 static void put_back(unsigned rounds)
 {
 	enum { REPLIES = sizeof replies / sizeof *replies };

@@ -1,9 +1,8 @@
 /*
- * ptl_pinned: rank 0 makes descriptors and removes them again, while the last node's kernel
- * writes into them that operations are pending (--selftest pinned), until a descriptor is
- * said to be in use. Then it ends.
- * ptl_pinned unsent: the same with sends of its block that are not there (--selftest unsent),
- * until PtlNIFini fails. The other ranks do nothing.
+ * ptl_pinned: rank 0 makes and removes descriptors, while the last node's kernel marks them as
+ * having pending operations (--selftest pinned), until a call reports a descriptor in use. Then it
+ * ends. ptl_pinned unsent: the same with nonexistent sends in its block (--selftest unsent), until
+ * PtlNIFini fails. The other ranks do nothing.
  */
 #include "check.h"
 #include "job.h"

@@ -60,7 +60,7 @@ static void case_events(struct roles *r)
 	}
 }
 
-/* 20: a late reader gets the oldest event that is still there, and PTL_EQ_DROPPED. */
+/* 20: a late reader gets the oldest remaining event, and PTL_EQ_DROPPED. */
 static void case_overrun(struct roles *r)
 {
 	enum { PUTS = 1000 };
@@ -90,7 +90,8 @@ static void case_overrun(struct roles *r)
 
 		EQUAL(PtlEQGet(small, &event), PTL_EQ_DROPPED);
 		last = event.hdr_data;
-		CHECK(last >= PUTS - 64 && last < PUTS);     /* a queue is rounded up, not without end */
+		/* a queue's size is rounded up, but bounded */
+		CHECK(last >= PUTS - 64 && last < PUTS);
 		while (last < PUTS - 1) {
 			EQUAL(PtlEQGet(small, &event), PTL_OK);
 			EQUAL(event.hdr_data, last + 1);
@@ -142,7 +143,7 @@ static void case_reply_without_room(struct roles *r)
 		EQUAL(PtlMEUnlink(me), PTL_OK);
 }
 
-/* 21: PtlEQPoll returns at its time, names the queue, and starves none. */
+/* 21: PtlEQPoll returns at its timeout, identifies the queue, and starves none. */
 static void case_poll(struct roles *r)
 {
 	ptl_handle_me_t me[2] = { 0 };
@@ -189,7 +190,7 @@ static void case_poll(struct roles *r)
 	}
 }
 
-/* 21: a queue is not starved by polls of other sets that come in between. */
+/* 21: polls of other sets in between do not starve a queue. */
 static void case_poll_sets(struct roles *r)
 {
 	enum { EACH = 12 };
@@ -210,7 +211,7 @@ static void case_poll_sets(struct roles *r)
 	if (r->target) {
 		int seen[3] = { 0 };
 
-		for (int i = 0; i < EACH; i++) {          /* the third alone in between */
+		for (int i = 0; i < EACH; i++) {          /* in between the third one alone */
 			EQUAL(PtlEQPoll(eqs, 2, 0, &event, &which), PTL_OK);
 			EQUAL(event.match_bits, which);
 			seen[which]++;
@@ -218,7 +219,7 @@ static void case_poll_sets(struct roles *r)
 			EQUAL(event.match_bits, 2);
 		}
 		EQUAL(seen[0], seen[1]);
-		for (int i = 0; i < EACH / 2; i++) {      /* the first has just had its turn */
+		for (int i = 0; i < EACH / 2; i++) {      /* it was just the first one's turn */
 			EQUAL(PtlEQPoll(eqs, 1, 0, &event, &which), PTL_OK);
 			EQUAL(PtlEQPoll(eqs, 3, 0, &event, &which), PTL_OK);
 			EQUAL(which, 1);
@@ -231,7 +232,7 @@ static void case_poll_sets(struct roles *r)
 	}
 }
 
-/* 13: a queue that is gone takes no ack, and nothing breaks. */
+/* 13: a freed queue records no ack, without harm. */
 static void case_freed_queue(struct roles *r)
 {
 	ptl_handle_me_t me = 0;
@@ -317,7 +318,7 @@ static void case_arguments(struct roles *r)
 	EQUAL(PtlMEUnlink(me), PTL_OK);
 }
 
-/* 34: pools run out with PTL_NO_SPACE, no sooner than their limits say. */
+/* 34: exhausted pools give PTL_NO_SPACE, but not before their limits. */
 static void case_pools(struct roles *r)
 {
 	static ptl_handle_any_t handle[70000];

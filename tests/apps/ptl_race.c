@@ -1,14 +1,12 @@
 /*
- * ptl_race MESSAGES SEED [post]: MPI's race (rule 24) between nodes. Rank 0 receives
- * as an MPI library does: overflow descriptors at the tail of the match list
- * catch what no receive waits for yet, with START disabled; to post a receive it
- * reads its queue for an early message, inserts an entry with an inactive
- * descriptor, and activates that by PtlMDUpdate, which must refuse if a message
- * has arrived or has begun to. Every other rank sends MESSAGES puts of 0 to
- * 256 KB. Each must be received once, and those of one source and tag by the
- * receives that fit them in the order in which these were posted.
- * With "post" PtlMEMDPost does all that in one call, and a refusal leaves nothing behind.
- * tests/host/test_concurrent_race.c is the same for threads.
+ * ptl_race MESSAGES SEED [post]: MPI's race (rule 24) between nodes. Rank 0 receives as an MPI
+ * library does: overflow descriptors at the tail of the match list, with START disabled, catch
+ * messages that no receive waits for yet; to post a receive it reads its queue for an early
+ * message, inserts an entry with an inactive descriptor, and activates that by PtlMDUpdate, which
+ * must refuse if a message has arrived or has begun to. Every other rank sends MESSAGES puts of 0
+ * to 256 KB. Each must be received once, and those of one source and tag by the receives that fit
+ * them in the order in which these were posted. With "post" PtlMEMDPost does all that in one call,
+ * and a refusal leaves nothing behind. tests/host/test_concurrent_race.c is the same for threads.
  */
 #include "check.h"
 #include "job.h"
@@ -18,16 +16,16 @@
 enum {
 	PT_DATA = 3, PT_CREDIT = 4,
 	TAGS = 4,
-	CREDITS = 6,               /* messages of one sender not yet received */
-	GIVE_BACK = 2,             /* received ones that are told of at once */
-	POSTS = 8,                 /* receives that wait at once */
+	CREDITS = 6,               /* unreceived messages of one sender, at most */
+	GIVE_BACK = 2,             /* received messages for which credit is returned at once */
+	POSTS = 8,                 /* posted receives at once */
 	LARGEST = 256 << 10,
 	BLOCK = 2 * LARGEST,       /* of overflow memory */
 	ANY = 0xff,                /* source or tag of a receive */
 	PATIENCE = 20000           /* ms without an event that must come */
 };
 
-/* A message that came before its receive. */
+/* A message that arrived before its receive was posted. */
 struct early {
 	uint64_t header;
 	const char *bytes;
@@ -40,31 +38,31 @@ struct post {
 	unsigned source, tag;
 	int turn;                  /* its number among the receives */
 	int busy;                  /* until its UNLINK event */
-	int done;                  /* its message is there */
+	int done;                  /* its message has arrived */
 };
 
 static struct job job;
-static int total;                  /* messages to come */
+static int total;                  /* expected messages */
 static uint64_t random_state;
 static ptl_handle_eq_t eq;
-static ptl_handle_me_t sentinel;   /* receives lie before it, overflow behind */
-static char **blocks;              /* overflow memory: one block held by each early message, and two */
-static int *held, *attached;       /* early messages in a block; whether it takes more */
+static ptl_handle_me_t sentinel;   /* receives lie before it, overflow after it */
+static char **blocks;              /* overflow memory: one block per early message, and two more */
+static int *held, *attached;       /* early messages in a block; whether it accepts more */
 static int block_count;
 static struct early *early;        /* in the order of arrival */
 static int earlies;
 static struct post posts[POSTS];
 static int waiting;                /* posts busy */
-static int most = POSTS;           /* that shall wait just now */
+static int most = POSTS;           /* how many receives to keep posted now */
 static int turns;                  /* receives so far */
 static uint64_t *got;              /* header of each receive's message + 1 */
-static int *seen, *received;       /* of each source */
+static int *seen, *received;       /* per source */
 static int arrived;
 static unsigned refused, late;
 static int at_once;                /* receives are posted by PtlMEMDPost */
 static ptl_handle_md_t credit;
 
-/* What hdr_data says of a message: source, tag, number of the source, number in the tag. */
+/* The fields of hdr_data: source, tag, number within the source, number within the tag. */
 static uint64_t header_of(unsigned source, unsigned tag, unsigned number, unsigned in_tag)
 {
 	return (uint64_t)source << 56 | (uint64_t)tag << 48 | (uint64_t)number << 24 | in_tag;
@@ -110,7 +108,7 @@ static void fill(char *at, uint64_t header, size_t bytes)
 		at[i] = word_of(header, i / 8) >> i % 8 * 8;
 }
 
-/* Overflow places need no alignment, so words are copied. */
+/* Addresses in overflow memory may be unaligned, so words are copied. */
 static int is_filled(const char *at, uint64_t header, size_t bytes)
 {
 	uint64_t word;
@@ -126,7 +124,7 @@ static int is_filled(const char *at, uint64_t header, size_t bytes)
 	return 1;
 }
 
-/* Some work, now and then some microseconds of it, and seldom as long as a frame takes. */
+/* Work for a random time: sometimes microseconds, rarely as long as a frame takes. */
 static void dawdle(uint64_t x)
 {
 	unsigned most = (x & 3) ? 31 : (x >> 2 & 3) ? 2047 : 0xffff;
@@ -192,8 +190,8 @@ static int fits(unsigned source, unsigned tag, uint64_t header)
 	return (source == ANY || source == source_of(header)) && (tag == ANY || tag == tag_of(header));
 }
 
-/* A block at the tail. It goes by itself when one more message of the largest
- * size might not fit. */
+/* Attach a block at the tail. It is unlinked automatically when a message of the largest size
+ * might no longer fit. */
 static void attach_block(int b)
 {
 	ptl_md_t md = job_memory(blocks[b], BLOCK, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE |
@@ -250,8 +248,8 @@ static void put_ended(const ptl_event_t *event)
 		complete(post->turn, header, post->buffer);
 		return;
 	}
-	/* A receive for exactly this source is used up only by an earlier message of
-	 * that source, whose END would have come before this one. */
+	/* Only an earlier message of this source can use up a receive for exactly this source,
+	 * and its END event would have come before this one. */
 	for (int i = 0; i < POSTS; i++)
 		if (posts[i].busy && !posts[i].done && posts[i].source != ANY)
 			CHECK(!fits(posts[i].source, posts[i].tag, header));
@@ -260,7 +258,7 @@ static void put_ended(const ptl_event_t *event)
 	held[b]++;
 }
 
-/* Deals with one event. */
+/* Handles one event. */
 static void handle(const ptl_event_t *event)
 {
 	int index = (uintptr_t)event->md.user_ptr;
@@ -280,7 +278,7 @@ static void handle(const ptl_event_t *event)
 	}
 }
 
-/* Takes what is in the queue: how many events that was. */
+/* Handles all events in the queue; returns their number. */
 static int drain(void)
 {
 	ptl_event_t event;
@@ -319,7 +317,7 @@ static int take_early(unsigned source, unsigned tag, int turn)
 	return 0;
 }
 
-/* The second half of posting: as long as it is refused, the message may be early. */
+/* The second half of posting: as long as the update is refused, the message may be early. */
 static int is_early(int rc, unsigned source, unsigned tag, int turn)
 {
 	EQUAL(rc, PTL_MD_NO_UPDATE);
@@ -332,7 +330,7 @@ static int is_early(int rc, unsigned source, unsigned tag, int turn)
 	return 1;
 }
 
-/* Posts a receive; the next turn is its. */
+/* Posts a receive, and gives it the next turn. */
 static void receive(unsigned source, unsigned tag)
 {
 	ptl_process_id_t from = { source == ANY ? PTL_NID_ANY : margay_process(source).nid, PTL_PID_ANY };
@@ -391,7 +389,7 @@ static void receive_all(void)
 			most = 1 + (x >> 40) % POSTS;
 		drain();
 		if (earlies && (earlies > (block_count - 2) / 2 || waiting >= most)) {
-			source = source_of(early[0].header);    /* the senders may wait for this */
+			source = source_of(early[0].header);    /* senders may wait for it */
 			tag = tag_of(early[0].header);
 		} else if (waiting >= most) {
 			if (arrived < total)
@@ -402,7 +400,7 @@ static void receive_all(void)
 	}
 }
 
-/* Everything has come: nothing may be left that fits a receive that still waits. */
+/* Everything has arrived: no early message may be left that fits a pending receive. */
 static void settle(void)
 {
 	while (drain())
@@ -410,7 +408,7 @@ static void settle(void)
 	for (int i = 0; i < POSTS; i++) {
 		if (!posts[i].busy)
 			continue;
-		if (posts[i].done)                      /* its UNLINK comes right behind its END */
+		if (posts[i].done)                      /* its UNLINK follows its END at once */
 			await();
 		for (int k = 0; posts[i].busy && k < earlies; k++)
 			CHECK(!fits(posts[i].source, posts[i].tag, early[k].header));
@@ -422,7 +420,7 @@ static void settle(void)
 		receive(ANY, ANY);
 }
 
-/* Of each source and tag the messages went to receives in the order of both. */
+/* Messages of each source and tag must go to matching receives in order. */
 static void check_turns(int messages)
 {
 	unsigned (*expected)[TAGS] = calloc(job.size, sizeof *expected);
@@ -492,7 +490,7 @@ int main(int argc, char **argv)
 	else
 		receive_from_all(messages, seed);
 	job_barrier(&job);
-	do                                 /* the barrier's last signal may be under way */
+	do                                 /* the barrier's last signal may be in flight */
 		job_check(PtlNIStatus(job.ni, PTL_SR_OP_USED, &operations), "PtlNIStatus");
 	while (operations);
 	job_end(&job);

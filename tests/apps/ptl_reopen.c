@@ -1,6 +1,6 @@
 /*
- * ptl_reopen: the interface is used twice. Its status registers begin again at 0; the node's
- * counters (--stats) go on. Prints "ok".
+ * ptl_reopen: the interface is used twice. Its status registers start again at 0; the node's
+ * counters (--stats) continue. Prints "ok".
  */
 #include "check.h"
 #include <margay.h>
@@ -14,7 +14,7 @@ static uint64_t counted(enum counter which)
 	return counters[which];
 }
 
-/* `entries` match entries at once, and so many puts that no entry takes. */
+/* Attach `entries` match entries at once, and send so many puts that match none. */
 static void use(unsigned puts, unsigned entries)
 {
 	static char bytes[8];

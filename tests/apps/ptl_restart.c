@@ -1,15 +1,13 @@
 /*
- * ptl_restart LIVES ROUNDS: rank 0 talks with all others, of which rank 1 is killed
- * and started again until it lives for the LIVESth time. Each question of rank 0
- * is a put, and so is the answer; both are numbered, and have sizes and bytes that
- * follow from their numbers. No rank waits for what cannot come: a question without
- * an answer is followed by another one.
+ * ptl_restart LIVES ROUNDS: rank 0 exchanges messages with all others, of which rank 1 is killed
+ * and restarted until its LIVESth life. A request of rank 0 and its answer are puts; both are
+ * numbered, and their sizes and bytes follow from the numbers. No rank waits for a message that
+ * cannot come: an unanswered request is followed by another one.
  *
- * Checked: bytes; numbers grow within a life, so nothing comes twice or late; what
- * a rank says comes from one life after the other, never again from an earlier one;
- * no conversation fails but those with rank 1. Rank 0 prints "life L talks"
- * for each life of rank 1, and at the end "ok", when each of the others, in its
- * last life, has answered ROUNDS times.
+ * Checked: bytes; numbers grow within a life, so nothing arrives twice or late; after a message of
+ * a later life none of an earlier one arrives; only operations with rank 1 fail. Rank 0 prints
+ * "life L talks" for each life of rank 1, and "ok" at the end, when each of the others, in its last
+ * life, has answered ROUNDS times.
  */
 #include "check.h"
 #include "job.h"
@@ -21,16 +19,16 @@ enum { PT = 4, LARGEST = 40000, SLOTS = 4, IDLE_MS = 300, QUESTION = 1, ANSWER, 
 struct words {
 	uint64_t kind, life, number;
 	uint64_t bytes;            /* of the whole message */
-	uint64_t to;               /* an answer: the question's number */
+	uint64_t to;               /* of an answer: the request's number */
 };
 
 struct peer {
-	uint64_t asked, heard;     /* numbers: the last question, the last answer */
-	uint64_t life, answers;    /* of the answers; how many in this life */
-	uint64_t said;             /* ms: when it was spoken to */
-	int open;                  /* an ACK has not come yet */
-	int due;                   /* it is to be spoken to now */
-	int parting, done;         /* the last message was the goodbye; it has arrived */
+	uint64_t asked, heard;     /* numbers of the last request and of the last answer */
+	uint64_t life, answers;    /* the answers' life; their count in this life */
+	uint64_t said;             /* time of the last request, ms */
+	int open;                  /* an ACK is pending */
+	int due;                   /* a request is due */
+	int parting, done;         /* the last message was goodbye; it has arrived */
 	ptl_handle_md_t md;        /* its message, in `out` */
 	char *out;
 };
@@ -51,7 +49,7 @@ static uint64_t size_of(uint64_t number)
 	return number % 8 == 0 ? LARGEST - number % 1000 : sizeof(struct words) + number * 37 % 900;
 }
 
-/* Where a rank's message lies at its target: the next ones leave it alone. */
+/* A message's place at its target, which the next ones do not overwrite. */
 static uint64_t place(int rank, uint64_t number)
 {
 	return ((uint64_t)rank * SLOTS + number % SLOTS) * LARGEST;
@@ -77,7 +75,7 @@ static void check_bytes(const char *at, const struct words *words)
 		CHECK(at[i] == byte_of(words->number + words->life, i));
 }
 
-/* A message to a rank, with an ACK. Its buffer is free: the last one's ACK has come. */
+/* Send a message to a rank, with an ACK. The buffer is free, as the last one's ACK has arrived. */
 static void say(int rank, uint64_t kind, uint64_t number)
 {
 	struct peer *peer = &peers[rank];
@@ -96,7 +94,7 @@ static void say(int rank, uint64_t kind, uint64_t number)
 	                 place(job.rank, number), 0), "PtlPut");
 }
 
-/* The ACK of what was said to a rank: whether it has arrived. */
+/* Handle the ACK of a message to a rank; returns whether the message has arrived. */
 static int is_told(const ptl_event_t *event)
 {
 	struct peer *peer = event->md.user_ptr;
@@ -109,7 +107,7 @@ static int is_told(const ptl_event_t *event)
 	return event->ni_fail_type == PTL_NI_OK;
 }
 
-/* The next event within IDLE_MS: 0 nothing came, 1 an ACK, 2 a rank's message. */
+/* The next event within IDLE_MS: 0 none, 1 an ACK, 2 a rank's message. */
 static int next_event(ptl_event_t *event)
 {
 	ptl_handle_eq_t queues[] = { own, theirs };
@@ -141,7 +139,7 @@ static void take_answer(const ptl_event_t *event)
 	struct peer *peer = &peers[rank];
 	struct words words;
 
-	if (event->ni_fail_type != PTL_NI_OK) {    /* it died within its answer */
+	if (event->ni_fail_type != PTL_NI_OK) {    /* it died while it answered */
 		EQUAL(rank, 1);
 		return;
 	}
@@ -167,7 +165,7 @@ static int is_through(int rank)
 	return peers[rank].life == (rank == 1 ? lives : 1) && peers[rank].answers >= rounds;
 }
 
-/* Sends what is due to each rank; returns how many have not finished. */
+/* Sends due requests to each rank; returns how many ranks have not finished. */
 static int ask(void)
 {
 	int left = 0;
@@ -198,7 +196,7 @@ static void ask_all(void)
 			struct peer *peer = event.md.user_ptr;
 
 			if (!is_told(&event))
-				pause_ms(5);           /* and then IDLE_MS without an answer */
+				pause_ms(5);           /* followed by IDLE_MS without an answer */
 			else
 				peer->done = peer->parting;
 		} else if (what == 2) {

@@ -5,7 +5,7 @@
  */
 #include "ptl.h"
 
-/* 3: bits that are ignored do not count, the first entry that fits wins. */
+/* 3: ignored bits do not count, and the first matching entry wins. */
 static void case_match_bits(struct roles *r)
 {
 	ptl_handle_me_t me[3] = { 0 };
@@ -154,7 +154,8 @@ static void case_offsets(struct roles *r)
 	}
 }
 
-/* 4, 5: too long is rejected, or cut with TRUNCATE; the search goes on behind a rejection. */
+/* 4, 5: a message that is too long is rejected, or cut with TRUNCATE; the search continues after
+ * a rejection. */
 static void case_truncate(struct roles *r)
 {
 	ptl_handle_me_t me[3] = { 0 };
@@ -197,7 +198,7 @@ static void case_truncate(struct roles *r)
 	}
 }
 
-/* 4: an operation that is not enabled rejects. */
+/* 4: a descriptor rejects an operation that is not enabled. */
 static void case_operations(struct roles *r)
 {
 	ptl_handle_me_t me[2] = { 0 };
@@ -213,7 +214,7 @@ static void case_operations(struct roles *r)
 	}
 	meet(r);
 	if (r->initiator) {
-		put_ok(r, 8, 1, 0, 8);                    /* passes over the first */
+		put_ok(r, 8, 1, 0, 8);                    /* skips the first */
 		EQUAL(PtlMDBind(r->job.ni, memory(got, 8, PTL_MD_THRESH_INF, 0, r->own), PTL_RETAIN, &md),
 		      PTL_OK);
 		EQUAL(PtlGet(md, r->to, PT, 0, 1, 0), PTL_OK);
@@ -284,7 +285,8 @@ static void case_initiator_threshold(struct roles *r)
 		EQUAL(PtlMEUnlink(me), PTL_OK);
 }
 
-/* 8, 17: an exhausted descriptor with PTL_UNLINK goes, and its entry; handles are stale then. */
+/* 8, 17: an exhausted descriptor with PTL_UNLINK is unlinked with its entry; the handles are
+ * then stale. */
 static void case_unlink(struct roles *r)
 {
 	ptl_handle_me_t me[2] = { 0 }, again;
@@ -319,7 +321,7 @@ static void case_unlink(struct roles *r)
 	}
 }
 
-/* 1, 2, 16: what discards a request counts it, and answers if the initiator waits. */
+/* 1, 2, 16: a discarded request is counted, and answered if the initiator waits. */
 static void case_drops(struct roles *r)
 {
 	ptl_sr_value_t before = 0;
@@ -361,7 +363,7 @@ static void case_drops(struct roles *r)
 			expect(r->own, PTL_EVENT_SEND_END);
 			EQUAL(expect(r->own, PTL_EVENT_ACK).ni_fail_type, PTL_NI_DROPPED);
 		}
-		EQUAL(PtlGet(md, r->to, PT, 0, 1, 0), PTL_OK);                     /* OP_GET is not on */
+		EQUAL(PtlGet(md, r->to, PT, 0, 1, 0), PTL_OK);   /* OP_GET is not enabled */
 		reply = expect(r->own, PTL_EVENT_REPLY_END);
 		EQUAL(reply.ni_fail_type, PTL_NI_DROPPED);
 		EQUAL(reply.mlength, 0);
@@ -374,7 +376,7 @@ static void case_drops(struct roles *r)
 	}
 }
 
-/* 12, 15: which puts get an ack, and what stands in it. */
+/* 12, 15: which puts get an ack, and its contents. */
 static void case_acks(struct roles *r)
 {
 	ptl_handle_me_t me[2] = { 0 };
@@ -403,7 +405,8 @@ static void case_acks(struct roles *r)
 		                &md), PTL_OK);
 		EQUAL(PtlPut(md, PTL_ACK_REQ, r->to, PT, 0, 0x78, 0, 0), PTL_OK);    /* disabled there */
 		expect(r->own, PTL_EVENT_SEND_END);
-		EQUAL(PtlPut(md, PTL_NOACK_REQ, r->to, PT, 0, 0x77, 0, 0), PTL_OK);  /* not asked for */
+		/* not requested */
+		EQUAL(PtlPut(md, PTL_NOACK_REQ, r->to, PT, 0, 0x77, 0, 0), PTL_OK);
 		expect(r->own, PTL_EVENT_SEND_END);
 		EQUAL(PtlMDUnlink(md), PTL_OK);
 	}
@@ -412,7 +415,7 @@ static void case_acks(struct roles *r)
 		EQUAL(PtlMEUnlink(me[i]), PTL_OK);
 }
 
-/* Gets: at an offset, cut at the target, with the local offset, and their events. */
+/* Gets at an offset, cut at the target, with the local offset, and their events. */
 static void case_gets(struct roles *r)
 {
 	static const struct { int bits, offset, bytes, moved, from; } gets[] = {

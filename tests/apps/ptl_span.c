@@ -1,8 +1,7 @@
 /*
- * ptl_span: descriptors over more than the application's memory (rule 35): sends of
- * read-only data, offsets that are addresses, and bytes that no access may touch: text and
- * read-only data for what writes, the page under the stack for all. Prints "ok NAME" for
- * each case; see ptl.h for the roles.
+ * ptl_span: descriptors over more than the application's memory (rule 35): sends of read-only data,
+ * offsets that are addresses, and forbidden bytes: text and read-only data for writes, the page
+ * under the stack for all accesses. Prints "ok NAME" for each case; see ptl.h for the roles.
  */
 #include "ptl.h"
 
@@ -11,8 +10,8 @@ enum { GUARD_BYTES = 4096 };
 static const char constant[1000] = "read-only data of every process, at one address";
 static struct roles roles;
 
-/* The page that is not mapped: the last one that a pointer into the stack does not reach. The
- * kernel says where with PTL_SEGV, a page at a time, from here down. */
+/* The unmapped page below the stack. Found by calls that fail with PTL_SEGV, a page at a time
+ * from here down. */
 static char *guard_page(struct roles *r)
 {
 	char *page = (char *)((uintptr_t)__builtin_frame_address(0) & -(uintptr_t)GUARD_BYTES);
@@ -45,7 +44,7 @@ static ptl_handle_me_t open_everything(struct roles *r)
 	                              PTL_EQ_NONE), PTL_RETAIN);
 }
 
-/* Put between the same addresses of both; how its ack ended. */
+/* Put between the same addresses of both; returns how its ack ended. */
 static ptl_ni_fail_t put_to(struct roles *r, ptl_handle_md_t md, const void *from, size_t bytes,
                             const void *at)
 {
@@ -66,7 +65,7 @@ static ptl_ni_fail_t get_from(struct roles *r, ptl_handle_md_t md, void *to, siz
 	return expect(r->own, PTL_EVENT_REPLY_END).ni_fail_type;
 }
 
-/* Addresses as offsets at both ends, short and long, constants and stack too. */
+/* Addresses as offsets at both ends, short and long, including constants and the stack. */
 static void case_addresses(struct roles *r)
 {
 	ptl_handle_me_t me = 0;
@@ -100,7 +99,7 @@ static void case_addresses(struct roles *r)
 	}
 }
 
-/* Calls on bytes that the application may not use so itself. */
+/* Calls on bytes to which the application has no such access. */
 static void case_calls(struct roles *r)
 {
 	ptl_handle_md_t md = everything(r);
@@ -129,7 +128,7 @@ static void case_calls(struct roles *r)
 	EQUAL(PtlMDUnlink(md), PTL_OK);
 }
 
-/* Requests for bytes that the target's application may not use so. */
+/* Requests for bytes to which the target's application has no such access. */
 static void case_requests(struct roles *r)
 {
 	ptl_handle_me_t me = 0;
@@ -139,7 +138,7 @@ static void case_requests(struct roles *r)
 	if (r->target)
 		me = open_everything(r);
 	meet(r);
-	if (r->initiator) { /* its own stack is where the target's is */
+	if (r->initiator) { /* its own stack has the same address as the target's */
 		ptl_handle_md_t md = everything(r);
 		char *const at[] = { guard, guard - 4, guard + GUARD_BYTES - 4, NULL, (char *)-9 };
 

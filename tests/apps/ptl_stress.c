@@ -3,17 +3,16 @@
  * to all (all): puts, gets, exchanges and atomic operations of random
  * sizes, while the targets attach, insert, unlink, update and poll.
  *
- * What a run has to show is printed, for tests/test_race.py to compare:
+ * The results are printed, for tests/test_race.py to compare:
  *   pair I J N H   by I and by J: N operations of I were carried out in J's changing
- *                  entries, those that H is a hash of
- *   sum I J S, sums J S    what I added to J's counter; what the counter is
- *   token J T ...          exchanged words that J holds at the end
- *   dead J                 J did not answer any more
- *   unsure T               T was exchanged with a dying rank, which may have got it
+ *                  entries; H is their hash
+ *   sum I J S, sums J S    the sum that I added to J's counter; the counter's value
+ *   token J T ...          exchanged words that J has at the end
+ *   dead J                 J no longer answered
+ *   unsure T               T was exchanged with a dying rank, which may have it
  *   done OPERATIONS ACCEPTED UPDATES REFUSED
- * The rest is checked here: bytes, order, START before END, nothing behind UNLINK, each
- * operation ended by an event, all pools empty at the end. Nodes may die: the
- * others go on without them.
+ * The rest is checked here: bytes, order, START before END, no event after UNLINK, an event for
+ * each operation's end, all pools empty at the end. Nodes may die, and the others continue.
  */
 #include "ptl_stress.h"
 #include <string.h>
@@ -21,7 +20,7 @@
 enum {
 	EVERY = 16,                /* operations to one target between two credits */
 	TOKENS = 8,                /* words of every rank that are exchanged */
-	ACTS = 8,                  /* changes of the entries while there is nothing else to do */
+	ACTS = 8,                  /* changes of the entries while idle */
 	PATIENCE = 20000           /* ms without an event that must come */
 };
 
@@ -29,12 +28,12 @@ static struct job job;
 static struct peer peers[PEERS];
 static struct owner owner;
 static uint64_t random_state;
-static ptl_handle_eq_t own, control;      /* answers; credits and goodbyes */
+static ptl_handle_eq_t own, control;      /* for answers; for credits and goodbyes */
 static ptl_handle_md_t out_md, in_md, nothing_md;
 static char *out_bytes, *in_bytes;
 static uint64_t counters[1 + PEERS];      /* [0] is added to; exposed at PT_COUNTER */
 static uint64_t tokens[TOKENS];           /* exposed at PT_TOKENS */
-static uint64_t hand[2];                  /* the token in hand, and what comes for it */
+static uint64_t hand[2];                  /* the token in hand, and the one fetched for it */
 static ptl_handle_md_t hand_md, got_md;
 static unsigned done, accepted;
 static int someone_died;
@@ -103,7 +102,7 @@ static ptl_event_t answer(ptl_event_kind_t kind, int rank)
 	return event;
 }
 
-/* SEND_END, and what ends the operation; that may come first if the target dies. */
+/* SEND_END and the operation's last event, which may come first if the target dies. */
 static ptl_event_t both_answers(ptl_event_kind_t kind, int rank)
 {
 	ptl_event_t first = next_answer(rank), second = next_answer(rank);
@@ -118,7 +117,7 @@ static ptl_event_t both_answers(ptl_event_kind_t kind, int rank)
 	return second;
 }
 
-/* A message to a peer's control queue; whether it is dead shows here too. */
+/* Send a message to a peer's control queue; this also detects its death. */
 static void tell(int rank, int portal, uint64_t what)
 {
 	if (peers[rank].dead)
@@ -129,13 +128,13 @@ static void tell(int rank, int portal, uint64_t what)
 
 /* ---- operations ---- */
 
-/* The entries' match bits are the lowest two; the rest names the operation. */
+/* The lowest two bits select the entry; the others identify the operation. */
 static uint64_t bits_of(struct peer *peer, uint64_t x)
 {
 	return ++peer->started << 8 | (x >> 48 & 3);
 }
 
-/* It has been carried out, or dropped. */
+/* Record that it was carried out, or dropped. */
 static void ended(struct peer *peer, const ptl_event_t *event, uint64_t bits)
 {
 	EQUAL(event->match_bits, bits);
@@ -173,7 +172,7 @@ static void get(int rank, uint64_t x)
 	ended(peer, &event, bits);
 }
 
-/* Bytes that never change: a get from there shows them. */
+/* A get of bytes that never change. */
 static void get_fixed(int rank, uint64_t x)
 {
 	size_t bytes = size_of(x), at = (x >> 20) % (LARGEST - bytes + 1);
@@ -188,7 +187,7 @@ static void get_fixed(int rank, uint64_t x)
 	}
 }
 
-/* Adds to the peer's counter, with or without looking at what it was. */
+/* Adds to the peer's counter, with or without fetching the old value. */
 static void add(int rank, uint64_t x)
 {
 	struct peer *peer = &peers[rank];
@@ -247,14 +246,14 @@ static void operate(int rank)
 	done++;
 }
 
-/* No more than the peer's queue has room for: it says how far it has looked. */
+/* Keeps within the room of the peer's queue, by the credit that the peer sends. */
 static void wait_for_credit(int rank)
 {
 	struct peer *peer = &peers[rank];
 
 	while (!peer->dead && peer->sent.count >= peer->credit + 2 * EVERY)
 		if (!serve(200))
-			tell(rank, PT_NOTHING, 0);  /* is it there at all? */
+			tell(rank, PT_NOTHING, 0);  /* shows whether it is alive */
 }
 
 /* ---- start and end ---- */
@@ -306,7 +305,7 @@ static void start(uint64_t seed)
 	owner_start(&owner, &job, peers, seed * 1000 + job.rank);
 }
 
-/* All living ranks have said that they will send no more. */
+/* All living ranks have sent goodbye. */
 static int everybody_finished(void)
 {
 	for (int rank = 0; rank < job.size; rank++)
@@ -315,8 +314,8 @@ static int everybody_finished(void)
 	return 1;
 }
 
-/* What a dead one had begun ends, too. A get may end at its target after the goodbye, as it
- * does when its reply is acknowledged. */
+/* Operations that a dead rank had begun end too. A get may end at its target after the goodbye,
+ * as it ends when its reply is acknowledged. */
 static void end_all_of(int rank)
 {
 	struct peer *peer = &peers[rank];
@@ -341,7 +340,7 @@ static void say_goodbye(void)
 			owner_act(&owner);
 		while (serve(idle ? 1 : 0))
 			idle = 0;
-		if (idle % 200 == 199)             /* the dead say nothing: ask */
+		if (idle % 200 == 199)             /* a dead rank sends nothing: ask */
 			for (int rank = 0; rank < job.size; rank++)
 				if (rank != job.rank && !peers[rank].finished)
 					tell(rank, PT_NOTHING, 0);
@@ -368,7 +367,7 @@ static void report(void)
 	printf("\ndone %u %u %u %u\n", done, accepted, owner.updates, owner.refused);
 }
 
-/* Whatever this process made must be gone without a trace. */
+/* Removes everything that this process made, and checks that nothing is left. */
 static void clean_up(const ptl_sr_value_t *before)
 {
 	static const ptl_sr_index_t used[] = { PTL_SR_ME_USED, PTL_SR_MD_USED, PTL_SR_EQ_USED,
@@ -381,7 +380,7 @@ static void clean_up(const ptl_sr_value_t *before)
 		int rc;
 
 		while ((rc = PtlMEUnlink(exposed[i])) == PTL_ME_IN_USE)
-			continue;                  /* a rank asks whether this node lives */
+			continue;   /* another rank checks whether this node is alive */
 		job_check(rc, "PtlMEUnlink");
 		job_check(PtlMDUnlink(bound[i]), "PtlMDUnlink");
 	}
@@ -417,7 +416,7 @@ int main(int argc, char **argv)
 		while (serve(0))
 			continue;
 		if (someone_died && i < operations - 100)
-			i = operations - 100;              /* the launcher does not wait for long */
+			i = operations - 100;              /* the launcher soon kills the job */
 		wait_for_credit(rank);
 		if (!peers[rank].dead)
 			operate(rank);

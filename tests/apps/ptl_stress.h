@@ -1,7 +1,7 @@
 /*
- * The owner's half of ptl_stress: match entries that come, change and go while
- * messages arrive, and what must hold for their events. And what both halves
- * know: a generator, the bytes of messages, what was exchanged with each peer.
+ * The owner's half of ptl_stress: match entries that are attached, updated and unlinked while
+ * messages arrive, and checks of their events. Also declarations for both halves: a generator, the
+ * bytes of messages, the exchange with each peer.
  */
 #ifndef TESTS_APPS_PTL_STRESS_H
 #define TESTS_APPS_PTL_STRESS_H
@@ -15,7 +15,7 @@ enum {
 	SLOTS = 12,                /* entries and descriptors at once */
 	LARGEST = 64 << 10,        /* bytes of a message */
 	AREA = 2 * LARGEST,        /* of a descriptor */
-	OPEN = 32                  /* operations of one peer that have begun and not ended */
+	OPEN = 32                  /* operations of one peer that have begun but not ended */
 };
 
 /* Operations that were carried out. */
@@ -26,27 +26,27 @@ struct side {
 struct peer {
 	struct side sent;          /* this process's operations there */
 	struct side taken;         /* the peer's here */
-	uint64_t started;          /* operations, also those that were dropped */
-	uint64_t served;           /* of the peer's, their events are read */
-	uint64_t credit;           /* of this process's, the peer has read the events */
-	uint64_t sum, before;      /* added to its counter; what that was at last */
-	int open;                  /* STARTs that have come, their ENDs not yet */
-	uint32_t links[OPEN];      /* of those, the oldest first */
+	uint64_t started;          /* operations, including dropped ones */
+	uint64_t served;           /* the peer's operations whose events are read */
+	uint64_t credit;           /* this process's operations whose events the peer has read */
+	uint64_t sum, before;      /* sum added to its counter; the counter's last value */
+	int open;                  /* STARTs without their ENDs */
+	uint32_t links[OPEN];      /* the links of those, oldest first */
 	uint64_t begun;            /* number of the last operation that began here */
-	uint64_t ended;            /* of the last put that ended */
-	uint64_t promised;         /* operations of the peer that were carried out, as it said */
+	uint64_t ended;            /* number of the last put that ended */
+	uint64_t promised;         /* operations carried out, as the peer reported */
 	int finished, dead;
 };
 
 struct slot {
 	ptl_handle_me_t me;        /* 0: none */
-	ptl_handle_md_t md;        /* 0: none; until its UNLINK event, or an unlink that went well */
+	ptl_handle_md_t md;        /* 0: none; until its UNLINK event or a successful unlink */
 	ptl_handle_me_t at;        /* the entry of that descriptor: this slot's or another's;
 	                              0: unlinked by the owner, and perhaps the descriptor too */
 	unsigned lost;             /* value of `drained` when the descriptor was found gone */
-	ptl_handle_md_t gone;      /* the last one that had an UNLINK event */
+	ptl_handle_md_t gone;      /* the last descriptor that had an UNLINK event */
 	char *memory;
-	int plain;                 /* not updated: its bytes are there as they came */
+	int plain;                 /* not updated: its bytes stay as they arrived */
 };
 
 struct owner {
@@ -55,7 +55,7 @@ struct owner {
 	ptl_handle_eq_t eq;
 	uint64_t random;
 	struct slot slots[SLOTS];
-	unsigned drained;          /* times that its queue was empty, and one */
+	unsigned drained;          /* times that its queue was empty, plus one */
 	unsigned updates, refused;
 };
 
@@ -78,7 +78,7 @@ static inline size_t size_of(uint64_t x)
 	}
 }
 
-/* ---- bytes: they follow from a key and their place ---- */
+/* ---- bytes: they depend on a key and their offset ---- */
 
 #define FIXED_KEY(rank) (0xf00d0000ULL + (rank))
 
@@ -100,7 +100,7 @@ static inline void bytes_fill(char *at, uint64_t key, size_t bytes)
 		at[i] = byte_of(key, i);
 }
 
-/* Whether these are the bytes from number `from` on. */
+/* Whether these are the bytes from offset `from` on. */
 static inline int bytes_are(const char *at, uint64_t key, size_t from, size_t bytes)
 {
 	uint64_t word;
@@ -128,8 +128,8 @@ static inline void peer_note(struct side *side, uint64_t bits, uint64_t mlength)
 	side->hash += mixed ^ mixed >> 29;
 }
 
-/* Operations begin in their order, and puts end in it. A get may be overtaken by
- * others while its reply is on its way. */
+/* Operations begin in order, and puts end in order. A get may be overtaken by others while its
+ * reply is in flight. */
 static inline void peer_begins(struct peer *peer, uint64_t number, uint32_t link)
 {
 	CHECK(number > peer->begun);
@@ -183,7 +183,7 @@ static inline void owner_attach_me(struct owner *owner, struct slot *slot, uint6
 		from = margay_process((x >> 16) % owner->job->size);
 	if (base && (x >> 7 & 1)) {
 		rc = PtlMEInsert(base, from, x >> 24 & 3, ignore, unlink, position, &slot->me);
-		if (rc == PTL_ME_INVALID)          /* it went with its descriptor */
+		if (rc == PTL_ME_INVALID)          /* it was unlinked with its descriptor */
 			slot->me = 0;
 		else
 			job_check(rc, "PtlMEInsert");
@@ -193,7 +193,7 @@ static inline void owner_attach_me(struct owner *owner, struct slot *slot, uint6
 	}
 }
 
-/* A descriptor for the slot: behind its neighbour's, or at its own entry. */
+/* Attach a descriptor for the slot: after its neighbour's, or at its own entry. */
 static inline void owner_attach_md(struct owner *owner, struct slot *slot, uint64_t x)
 {
 	struct slot *other = &owner->slots[(x >> 8) % SLOTS];
@@ -210,7 +210,7 @@ static inline void owner_attach_md(struct owner *owner, struct slot *slot, uint6
 		slot->at = slot->me;
 		if (rc == PTL_ME_INVALID)
 			slot->me = 0;
-		else if (rc != PTL_ME_IN_USE)      /* another slot's is there */
+		else if (rc != PTL_ME_IN_USE)      /* it has another slot's */
 			job_check(rc, "PtlMDAttach");
 	}
 	if (rc != PTL_OK)
@@ -219,8 +219,8 @@ static inline void owner_attach_md(struct owner *owner, struct slot *slot, uint6
 	slot->lost = 0;
 }
 
-/* The descriptors at this entry go with it, also those of other slots; but of
- * one that has left it already the UNLINK event is still to be read. */
+/* The descriptors at this entry are unlinked with it, including those of other slots; but a
+ * descriptor that was unlinked before still has an UNLINK event to be read. */
 static inline void owner_unlink_me(struct owner *owner, struct slot *slot)
 {
 	int rc = PtlMEUnlink(slot->me);
@@ -262,8 +262,8 @@ static inline void owner_update(struct owner *owner, struct slot *slot, uint64_t
 	owner->updates++;
 }
 
-/* Was the descriptor unlinked with its entry? Then it is no more, and there is
- * no UNLINK event in the queue either. */
+/* Whether the descriptor was unlinked with its entry: then it no longer exists, and the queue
+ * has no UNLINK event. */
 static inline void owner_look(struct owner *owner, struct slot *slot)
 {
 	int rc;
@@ -308,7 +308,7 @@ static inline struct peer *owner_event(struct owner *owner, const ptl_event_t *e
 	struct slot *slot = &owner->slots[(uintptr_t)event->md.user_ptr % SLOTS];
 	struct peer *peer = &owner->peers[event->initiator.nid % PEERS];
 
-	CHECK(event->md_handle != slot->gone);     /* nothing comes behind UNLINK */
+	CHECK(event->md_handle != slot->gone);     /* no event follows UNLINK */
 	if (event->type == PTL_EVENT_UNLINK) {
 		EQUAL(slot->md, event->md_handle);
 		slot->gone = slot->md;
@@ -344,12 +344,12 @@ static inline void owner_start(struct owner *owner, struct job *job, struct peer
 		owner_act(owner);
 }
 
-/* No rank sends any more: everything can go. */
+/* No rank sends any more: remove everything. */
 static inline void owner_end(struct owner *owner)
 {
 	for (struct slot *slot = owner->slots; slot < owner->slots + SLOTS; slot++)
 		if (slot->md)
-			PtlMDUnlink(slot->md);     /* gone with another slot's entry, perhaps */
+			PtlMDUnlink(slot->md);     /* may be gone with another slot's entry */
 	for (struct slot *slot = owner->slots; slot < owner->slots + SLOTS; slot++)
 		if (slot->me)
 			owner_unlink_me(owner, slot);

@@ -1,8 +1,8 @@
 /*
- * ptl_trust DROPS: rank 0 of three asks rank 1 for five things at a time, again and again,
- * until DROPS answers were dropped that were not asked for: tests/test_trust.py sends them
- * in the name of rank 2, which says nothing. Whatever they claim, each operation ends once,
- * with the bytes that rank 1 has. Prints "ok trust" and how many were dropped.
+ * ptl_trust DROPS: rank 0 of three starts five operations at rank 1 at a time, repeatedly, until
+ * DROPS unexpected answers were dropped: tests/test_trust.py sends them in the name of rank 2,
+ * which is silent. Whatever they claim, each operation ends once, with the bytes that rank 1 has.
+ * Prints "ok trust" and how many were dropped.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static void answer_others(void)
 	job_expose(&job, PT, SWAP, job_memory(&word, WORD, silent, PTL_EQ_NONE), PTL_RETAIN);
 }
 
-/* The five at once; then every event of theirs, each once, and the bytes. */
+/* The five at once; then each of their events once, and the bytes. */
 static void ask(uint64_t round)
 {
 	ptl_process_id_t rank1 = margay_process(1);

@@ -1,6 +1,6 @@
 /*
- * A put to rank 1 of a job of two whose nodes have no link, and one to a rank
- * that the job does not have. Prints what the calls return and which events come.
+ * A put to rank 1 of a job of two without a link, and one to a rank that does not exist. Prints
+ * what the calls return and which events come.
  */
 #include "job.h"
 

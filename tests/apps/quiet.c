@@ -1,7 +1,7 @@
 /*
- * quiet: the ranks pass a barrier and compute; none sends anything then. Once what was left of the
- * meeting is over a node takes no interrupt at all: each must find half a second without
- * one, within ten of them. Prints "ok quiet" on rank 0.
+ * quiet: the ranks pass a barrier and compute; then none sends anything. After the barrier's last
+ * frames a node takes no interrupt at all: each must find half a second without one, within ten of
+ * them. Prints "ok quiet" on rank 0.
  */
 #include "check.h"
 #include "job.h"

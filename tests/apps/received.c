@@ -1,7 +1,6 @@
 /*
- * What a received byte costs its node. Rank 1 puts COUNT times SIZE bytes to rank 0,
- * at most 8 not yet confirmed; rank 0 waits for the events. One line per figure on stdout:
- * NAME VALUE.
+ * The cost of a received byte. Rank 1 puts COUNT times SIZE bytes to rank 0, at most 8 unconfirmed;
+ * rank 0 waits for the events. One line per figure on stdout: NAME VALUE.
  *
  *   received SIZE COUNT   busy_ns_per_byte: time at rank 0 that it was not halted, over the
  *                         bytes. With --icount a ns is an instruction: kernel, library
@@ -55,7 +54,7 @@ int main(int argc, char **argv)
 		job_expose(&job, PORTAL, 0, job_memory(buffer, size, PTL_MD_OP_PUT |
 		                                       PTL_MD_MANAGE_REMOTE |
 		                                       PTL_MD_EVENT_START_DISABLE, eq), PTL_RETAIN);
-	start = busy_ns();      /* the first bytes may come before this rank has left the barrier */
+	start = busy_ns();   /* the first bytes may arrive before this rank has left the barrier */
 	job_barrier(&job);
 	if (job.rank == 0) {
 		for (long i = 0; i < count; i++)

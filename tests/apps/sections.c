@@ -1,7 +1,7 @@
 /*
- * Data and code in sections with names of their own, which linker.ld does not
- * know, a registry that the linker collects (__start_NAME, __stop_NAME), and
- * data with large alignments. Each test prints "ok NAME" or "not ok NAME".
+ * Data and code in sections whose names linker.ld does not know, a registry that the linker
+ * collects (__start_NAME, __stop_NAME), and data with large alignments. Each test prints "ok NAME"
+ * or "not ok NAME".
  *
  * All reads are volatile: the compiler must not know the values.
  */

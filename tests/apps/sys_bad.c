@@ -1,8 +1,8 @@
 /*
- * System calls with arguments that they must refuse, made by hand past the C
- * library; test_syscalls.py knows what must come of each.
+ * System calls with arguments that they must refuse, made directly, without the C library;
+ * test_syscalls.py has the expected results.
  *
- *   sys_bad               all that returns an error: one line per call, "NAME: RESULT"
+ *   sys_bad               all calls that return an error: one line each, "NAME: RESULT"
  *   sys_bad CALL PLACE    one call of the POSIX group with a pointer to PLACE, for which
  *                         the application is stopped; prints the result if it returns
  */
@@ -129,7 +129,7 @@ static void file_calls(void)
 	TRY("close_twice", SYS_CLOSE, fd);
 }
 
-/* The calls whose argument is a struct, or that store one thing: all with `at` as that. */
+/* The calls whose argument is a struct or that store one value: all with `at` as the address. */
 static void portals_structs(const char *name, unsigned long at, ptl_handle_any_t ni,
                             ptl_handle_any_t me, ptl_handle_any_t md,
                             struct margay_me_args *args, ptl_md_t *memory)
@@ -168,7 +168,7 @@ static void portals_structs(const char *name, unsigned long at, ptl_handle_any_t
 		                                calls[i].d, calls[i].e, 0));
 }
 
-/* Each of them before there is an interface. */
+/* Each call before the interface is open. */
 static void portals_closed(void)
 {
 	static const struct { const char *name; long number; } calls[] = {
@@ -183,7 +183,7 @@ static void portals_closed(void)
 	static uint64_t zero[32];
 	long at = (long)zero, self = MARGAY_TARGET(margay_process(0).nid, margay_process(0).pid);
 
-	zero[9] = zero[10] = at;           /* where the post's handles would go */
+	zero[9] = zero[10] = at;           /* where the post would store its handles */
 	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
 		printf("%s: %ld\n", calls[i].name, call(calls[i].number, at, at, at, at,
 		                                         calls[i].number == SYS_PUT_REGION ? self : at,

@@ -1,6 +1,6 @@
 /*
- * sys_names: system calls that there are not, three times each, by number and by name; a name
- * holds what a terminal obeys. Prints "ok names".
+ * sys_names: unknown system calls, three times each, by number and by name; a name contains a
+ * terminal's control sequence. Prints "ok names".
  */
 #include <margay/abi.h>
 #include <stdio.h>

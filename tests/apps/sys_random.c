@@ -1,9 +1,9 @@
 /*
- * sys_random SEED CALLS: system calls of the Portals group with random arguments, past
- * the C library: live and stale handles, addresses good and bad, structs of random
- * fields. The kernel must refuse or obey; afterwards all that it made can be removed,
- * memory beside the arena is whole, and a put to this process arrives. Prints how many
- * calls of each kind were obeyed, then "whole".
+ * sys_random SEED CALLS: system calls of the Portals group with random arguments, without the C
+ * library: live and stale handles, valid and invalid addresses, structs of random fields. The
+ * kernel must refuse each or carry it out; afterwards all objects can be removed, memory outside
+ * the arena is unchanged, and a put to this process arrives. Prints how many calls of each kind
+ * succeeded, then "whole".
  */
 #include <margay.h>
 #include <margay/abi.h>
@@ -17,7 +17,7 @@ static struct { uint64_t before[64]; uint8_t arena[ARENA]; uint64_t after[64]; }
 static uint64_t known[KNOWN];      /* handles that calls have returned */
 static uint64_t state;
 static ptl_handle_ni_t ni;
-static uint64_t index_word[2];     /* of all queues: none is read here */
+static uint64_t index_word[2];     /* shared by all queues, which are not read */
 
 static long call(long number, const uint64_t *a)
 {
@@ -40,7 +40,7 @@ static uint64_t next(void)
 	return z ^ z >> 31;
 }
 
-/* A word that a call might take for anything. */
+/* A word that might be any kind of argument. */
 static uint64_t word(void)
 {
 	static const uint64_t edges[] = { 0, 1, ~0ULL, ~0U, 1ULL << 63, 1ULL << 32, APP_BASE,
@@ -76,7 +76,7 @@ static uint64_t address(void)
 	return random % 16 ? (uint64_t)memory.arena + random / 16 % (ARENA - 512) / 8 * 8 : word();
 }
 
-/* A descriptor, or what goes for one. */
+/* A descriptor, or random bytes. */
 static void descriptor(ptl_md_t *md)
 {
 	*md = (ptl_md_t){ .start = (void *)address(), .length = next() % 300,
@@ -119,7 +119,7 @@ static void operation(struct margay_operation *o)
 	}
 }
 
-/* Makes the arguments of one call; false: this one is not made. */
+/* Makes the arguments of one call; false: skip this call. */
 static int arguments(long number, uint64_t *a)
 {
 	static struct margay_me_args me;
@@ -173,7 +173,7 @@ static int arguments(long number, uint64_t *a)
 		a[1] = next() % 64;
 		a[2] = (uint64_t)index_word;
 		a[3] = address();
-		a[4] = a[5] = 0;                      /* no handler: there is no library here */
+		a[4] = a[5] = 0;                      /* no handler, as there is no library */
 		return 1;
 	case SYS_EQ_WAIT:
 		a[0] = address();
@@ -213,10 +213,10 @@ static int arguments(long number, uint64_t *a)
 		return 0;
 	case SYS_ME_UNLINK: case SYS_MD_UNLINK: case SYS_EQ_FREE:
 		if (next() % 4)
-			return 0;                     /* so that there is something to work with */
+			return 0;                     /* so that some objects remain */
 		a[0] = handle(number == SYS_ME_UNLINK ? ME : number == SYS_MD_UNLINK ? MD : EQ);
 		return 1;
-	default:                                  /* a handle, and where something is stored */
+	default:                                  /* a handle, and an address to store to */
 		if (number == SYS_NI_STATUS || number == SYS_NI_DIST)
 			a[0] = ni, a[2] = address();
 		else if (number == SYS_NI_HANDLE)

@@ -1,6 +1,6 @@
 /*
- * The signal of a timer interrupts a program that computes, leaves no trace in it, and does not
- * come in the middle of the C library. One line per case.
+ * A timer's signal interrupts a program that computes, does not change its state, and does not
+ * interrupt the C library. One line per case.
  *
  *   timer            all cases
  *   timer kills      a loop that the signal's default action ends
@@ -167,7 +167,7 @@ static void waits(void)
 	every(0);
 }
 
-/* A handler of an event queue sends the signal: it comes when that handler has ended. */
+/* A handler of an event queue sends the signal: it is delivered when that handler has ended. */
 static volatile int in_event;
 
 static void send_signal(ptl_event_t *event)
@@ -210,7 +210,7 @@ static void of_events(struct roles *r)
 		while (!caught)
 			;
 	meet(r);
-	every(500);                    /* and in a wait for events */
+	every(500);                    /* also during a wait for events */
 	signal(SIGALRM, spoil);
 	caught = 0;
 	EQUAL(PtlEQPoll(&polled, 1, 50, &event, &which), PTL_EQ_EMPTY);

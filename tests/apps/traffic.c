@@ -1,9 +1,9 @@
 /*
  * traffic [ROUNDS FILE]: every rank puts to and gets from all others, in turn, small and large,
- * without end, or for ROUNDS rounds after FILE is there. Rank 0 prints "running" when all do so.
+ * forever, or for ROUNDS rounds after FILE exists. Rank 0 prints "running" when all do so.
  *
- * If an operation ends with PTL_NI_FAIL, a peer has died: the rank prints
- * "rank R: peer P failed" and leaves with status 0, as a survivor should be able to.
+ * If an operation ends with PTL_NI_FAIL, a peer has died: the rank prints "rank R: peer P failed"
+ * and exits with status 0, which a survivor must be able to do.
  */
 #include "job.h"
 #include <string.h>
@@ -13,12 +13,12 @@ enum { PT = 4, LARGE = 40000, SMALL = 64, LOOK = 16 /* rounds */ };
 
 static struct job job;
 static ptl_handle_eq_t own;
-/* A peer that has left discards a put: its ack says so. */
+/* A peer that has exited discards a put, and the ack shows it. */
 #define OPTIONS (PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_DROPPED)
 
 static char in[LARGE], out[LARGE], got[LARGE];
 
-/* The next event of a queue; leaves if it is an operation's whose peer is gone. */
+/* The next event of a queue; exits if the operation's peer is dead. */
 static ptl_event_t next_event(ptl_handle_eq_t eq, int peer)
 {
 	ptl_event_t event = job_event(eq);
@@ -53,7 +53,7 @@ static void visit(int peer, ptl_handle_md_t put, ptl_handle_md_t get)
 	done(peer);      /* REPLY_END */
 }
 
-/* "running": no rank is in the barrier any more, where a death would keep it for ever. */
+/* Before "running" all ranks have left the barrier, where a death would block them forever. */
 static void say_running(void)
 {
 	const int left = sizeof job.arrived / sizeof job.arrived[0] - 1;
@@ -63,7 +63,7 @@ static void say_running(void)
 
 		job_signal(&job, 0, left);
 		while ((event = next_event(job.eq, 0)).type == PTL_EVENT_PUT_END)
-			job.arrived[event.match_bits]++;   /* of ranks that have passed already */
+			job.arrived[event.match_bits]++;   /* from ranks that have already passed */
 		return;
 	}
 	while (job.arrived[left] < (unsigned)job.size - 1)
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
 	const char *file = argc > 2 ? argv[2] : NULL;
 	long last = file ? atol(argv[1]) : 0, round;
 	ptl_handle_md_t put[2], get[2];
-	int is_open = 1;               /* FILE is not there yet */
+	int is_open = 1;               /* FILE does not exist yet */
 
 	job_start(&job);
 	job_check(PtlEQAlloc(job.ni, 64, PTL_EQ_HANDLER_NONE, &own), "PtlEQAlloc");

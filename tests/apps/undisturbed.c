@@ -1,7 +1,7 @@
 /*
- * Rank 0 puts a thousand times into memory of rank 1 that records no events;
- * rank 1 waits for another message meanwhile, halted, and nothing may wake it
- * for those. It prints how many doorbells it got.
+ * Rank 0 puts a thousand times into memory of rank 1 that records no events; rank 1 meanwhile waits
+ * for another message, halted, and those puts must not wake it. It prints how many doorbells it
+ * received.
  */
 #include "job.h"
 #include <margay/counters.h>

@@ -1,6 +1,6 @@
 /*
- * Event handlers: rank 0 starts messages, rank 1 has the handlers (rank 0 itself
- * if the job has one rank); further ranks only meet. One line per case.
+ * Event handlers: rank 0 sends messages, rank 1 has the handlers (rank 0 itself if the job has one
+ * rank); further ranks only enter the barriers. One line per case.
  */
 #include "ptl.h"
 #include <errno.h>
@@ -13,8 +13,8 @@ static ptl_handle_md_t out;        /* 8 bytes to put */
 static ptl_handle_eq_t eq;         /* with a handler, in `target` and `both` */
 static ptl_handle_me_t me;
 static volatile uint64_t handled, depth;
-static volatile uint64_t word;     /* others put here, without an event */
-static uint64_t first;             /* sequence of a case's first event */
+static volatile uint64_t word;     /* target of puts without events */
+static uint64_t first;             /* sequence number of a case's first event */
 
 static void look_at(const ptl_event_t *event)
 {
@@ -29,12 +29,13 @@ static void count_it(ptl_event_t *event)
 {
 	EQUAL(depth++, 0);
 	look_at(event);
-	memset(event, 0xee, sizeof *event);    /* a copy: PtlEQGet must not see this */
+	/* only the handler's copy: PtlEQGet must not see this */
+	memset(event, 0xee, sizeof *event);
 	depth--;
 	handled++;
 }
 
-/* A queue with a handler, fed by puts to BITS; in one rank only. */
+/* A queue with a handler for puts to BITS, at one rank only. */
 static void open_queue(int who, ptl_size_t slots, ptl_eq_handler_t handler)
 {
 	handled = 0;
@@ -72,7 +73,7 @@ static void pause_ms(unsigned ms)
 	nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 }, NULL);
 }
 
-/* Puts that come in the middle of whatever the target waits for. */
+/* Slow puts, which arrive while the target waits. */
 static void put_slowly(uint64_t count)
 {
 	for (uint64_t i = 0; r.initiator && i < count; i++) {
@@ -81,7 +82,7 @@ static void put_slowly(uint64_t count)
 	}
 }
 
-/* The bell may come a little later than what the other side does next. */
+/* The doorbell may arrive a little later than the other side's next message. */
 static void wait_handled(uint64_t count)
 {
 	while (r.target && handled < count)
@@ -105,13 +106,13 @@ static void order(void)
 			expect(r.own, PTL_EVENT_PUT_END);
 		put_to(r.to, BITS, i);
 		if (r.target)
-			EQUAL(handled, i + 1);                    /* at the call's end */
+			EQUAL(handled, i + 1);                    /* at the end of the call */
 	}
 	wait_handled(MANY);
 	close_queue(r.target);
 }
 
-/* A handler's own puts to its own queue come when it has returned. */
+/* A handler's puts to its own queue are handled after it has returned. */
 static void put_again(ptl_event_t *event)
 {
 	uint64_t now = handled;
@@ -133,7 +134,7 @@ static void masked(void)
 	close_queue(r.target);
 }
 
-/* Handlers answer each other; the application only looks on. */
+/* Handlers answer each other; the application only watches. */
 static void answer(ptl_event_t *event)
 {
 	EQUAL(event->hdr_data, handled);
@@ -168,7 +169,7 @@ static void pingpong_asleep(void)
 	pingpong(1);
 }
 
-/* A wait for another queue goes on after its upcalls. */
+/* A wait for another queue continues after upcalls. */
 static void wait_elsewhere(void)
 {
 	open_queue(r.target, 2 * BURST, count_it);
@@ -194,7 +195,7 @@ static uint64_t now_ns(void)
 	return now.tv_sec * 1000000000UL + now.tv_nsec;
 }
 
-/* Times are kept, however often they are interrupted. */
+/* Timeouts are kept, however many upcalls interrupt them. */
 static void poll_timeout(void)
 {
 	ptl_handle_eq_t eqs[2];
@@ -244,7 +245,7 @@ static void barrier(void)
 	close_queue(r.target);
 }
 
-/* PtlNIBarrier goes on after its upcalls, as often as there are any. */
+/* PtlNIBarrier continues after any number of upcalls. */
 static void ni_barrier(void)
 {
 	open_queue(r.target, 2 * BURST, count_it);
@@ -256,7 +257,7 @@ static void ni_barrier(void)
 	close_queue(r.target);
 }
 
-/* PtlEQGet gives what the handler has seen, and never calls it. */
+/* PtlEQGet returns events that the handler has seen, and never calls it. */
 static void with_get(void)
 {
 	ptl_event_t event;
@@ -281,7 +282,7 @@ static void with_get(void)
 	close_queue(r.target);
 }
 
-/* Waiting for a queue with a handler, and for one with others. */
+/* Waits for a queue with a handler, alone and together with others. */
 static void with_wait(void)
 {
 	ptl_handle_eq_t eqs[2];
@@ -312,7 +313,7 @@ static void with_wait(void)
 	close_queue(r.target);
 }
 
-/* A handler that is late gets the oldest event that is still there. */
+/* A late handler gets the oldest remaining event. */
 static uint64_t late[8];
 
 static void be_late(ptl_event_t *event)
@@ -386,7 +387,7 @@ static void reply(void)
 	close_queue(r.target);
 }
 
-/* A bell that comes when its queue is gone leaves the next queue's senders ringing. */
+/* A doorbell for a freed queue must not stop doorbells for the next queue. */
 static void late_bells(void)
 {
 	for (int round = 0; round < 300; round++) {
@@ -399,7 +400,7 @@ static void late_bells(void)
 	}
 }
 
-/* What a handler may not call says so; what it calls keeps its own errno. */
+/* Calls forbidden in a handler return an error; its calls do not change the program's errno. */
 static void forbidden(ptl_event_t *event)
 {
 	ptl_handle_eq_t other;
@@ -414,7 +415,7 @@ static void forbidden(ptl_event_t *event)
 	EQUAL(PtlEQWait(r.eq, event), PTL_FAIL);
 	EQUAL(PtlEQPoll(&r.eq, 1, 0, event, &which), PTL_FAIL);
 	EQUAL(PtlInit(&which), PTL_FAIL);
-	PtlFini();                             /* has no result; does nothing */
+	PtlFini();                             /* has no result, and no effect here */
 	EQUAL(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &ni), PTL_FAIL);
 	EQUAL(PtlNIFini(r.job.ni), PTL_FAIL);
 	EQUAL(PtlNIBarrier(r.job.ni), PTL_FAIL);
@@ -437,7 +438,7 @@ static void in_handler(void)
 	close_queue(r.target);
 }
 
-/* Handlers and plain queues share what there is. */
+/* Queues with and without handlers share the pool. */
 static void arguments(void)
 {
 	static ptl_handle_eq_t all[70];

@@ -1,19 +1,18 @@
 /*
- * Rank 0 makes and frees queues with handlers, and now and then its interface,
- * while all other ranks put without ceasing: an upcall may come at every
- * instruction of those calls. Each handler must see only its own queue's events,
- * in order, and none after PtlEQFree has returned.
+ * Rank 0 makes and frees queues with handlers, and sometimes its interface, while all other ranks
+ * put constantly: an upcall may interrupt those calls at any instruction. Each handler must see
+ * only its own queue's events, in order, and none after PtlEQFree has returned.
  *
- *   upcall_churn TENTHS        of a second, and 100 calls at least
+ *   upcall_churn TENTHS        tenths of a second, and 100 calls at least
  */
 #include "ptl.h"
 
 enum { QUEUES = 4 };
 
-static volatile int open[QUEUES];          /* between PtlEQAlloc's begin and PtlEQFree's end */
-static volatile uint64_t next[QUEUES];     /* sequence that must come at least */
+static volatile int open[QUEUES];   /* from the start of PtlEQAlloc to the end of PtlEQFree */
+static volatile uint64_t next[QUEUES];     /* lowest expected sequence number */
 static volatile uint64_t calls, stop;
-static ptl_handle_md_t own;                /* a put to oneself */
+static ptl_handle_md_t own;                /* puts to this process */
 
 static void look_at(const ptl_event_t *event, uintptr_t queue)
 {
@@ -80,7 +79,7 @@ static void unmake(struct made *m, uintptr_t queue, int queue_first)
 	EQUAL(PtlEQGet(m->eq, &event), PTL_EQ_INVALID);
 }
 
-/* Another interface, while the others' puts arrive; queues may be left to it. */
+/* Reopen the interface while the others' puts arrive; some queues may be left open. */
 static ptl_handle_ni_t start_again(ptl_handle_ni_t ni)
 {
 	EQUAL(PtlNIFini(ni), PTL_OK);
@@ -123,7 +122,7 @@ static void churn(struct roles *r, double seconds)
 			there = 0;
 		}
 	}
-	/* Whatever bells came late, the next queue's handler is called. */
+	/* The next queue's handler is called in spite of late doorbells. */
 	for (int round = 0; r->job.size > 1 && round < 50; round++) {
 		uint64_t before;
 

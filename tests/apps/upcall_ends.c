@@ -1,13 +1,13 @@
 /*
- * upcall_ends HOW: a process whose event handler is the last that it does, or
- * that is interrupted where it waits for standard input.
+ * upcall_ends HOW: a process that ends in its event handler, or is interrupted while it waits for
+ * standard input.
  *   exit     the handler calls exit(7)
  *   fault    it writes to a null pointer while main computes
  *   deep     it overflows its stack, and returns
- *   stdin    main reads standard input; the handler says when it was called often
- *            enough, and then input may come
- *   poll     the same, in poll, after one whose time runs out
- *   death    rank 0 puts for ever; the handler is told that rank 1 has died
+ *   stdin    main reads standard input; the handler prints when it was called often
+ *            enough, and then input may arrive
+ *   poll     the same in poll, after one that times out
+ *   death    rank 0 puts forever; the handler gets the event of rank 1's death
  *   main     main returns while another rank keeps the handler busy
  */
 #include "ptl.h"
@@ -68,7 +68,7 @@ static __attribute__((noinline)) void compute(void)
 		computed++;
 }
 
-/* The last rank puts to rank 0, for ever if wanted. */
+/* The last rank puts to rank 0, forever if requested. */
 static void put_often(int rank, long count)
 {
 	ptl_handle_md_t md;
@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 	attach(&r, 1, 0, memory(r.in, 8, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE,
 	                        r.job.rank == 0 ? eq : PTL_EQ_NONE), PTL_RETAIN);
 	if (strcmp(how, "poll") == 0 && r.job.rank == 0)
-		EQUAL(poll(&input, 1, 1), 0);  /* the input comes behind the first message */
+		EQUAL(poll(&input, 1, 1), 0);  /* the input comes after the first message */
 	meet(&r);
 	if (strcmp(how, "death") == 0)
 		wait_for_death(eq);

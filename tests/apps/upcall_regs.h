@@ -1,13 +1,13 @@
 /*
- * Machine code for the tests of upcalls: values in every register, on the x87
- * stack and in the red zone, looked at while and after upcalls come.
+ * Machine code for the tests of upcalls: values in every register, on the x87 stack and in the red
+ * zone, checked during and after upcalls.
  */
 #ifndef TESTS_APPS_UPCALL_REGS_H
 #define TESTS_APPS_UPCALL_REGS_H
 #include <stdint.h>
 #include <string.h>
 
-/* What a routine below leaves in its last argument. */
+/* The state that a routine below stores in its last argument. */
 struct registers {
 	uint64_t general[16];      /* rax rbx rcx rdx rsi rdi rbp rsp r8 ... r15 */
 	uint64_t flags;
@@ -17,19 +17,19 @@ struct registers {
 	uint64_t vectors[16][4] __attribute__((aligned(32))); /* xmm: the first two words */
 };
 
-/* Loads rax, rbx, rcx, rdx, rbp, r8 to r15 from `in`, and all of the rest, sets
- * the direction flag, and loops until *counter >= wanted without a memory access
- * but that; then stores all of it. rdi, rsi, rsp are the loop's own. */
+/* Loads rax, rbx, rcx, rdx, rbp, r8 to r15 from `in`, and all of the rest, sets the direction
+ * flag, and loops until *counter >= wanted with no other memory access; then stores everything.
+ * The loop itself uses rdi, rsi and rsp. */
 void registers_sse(const volatile uint64_t *counter, uint64_t wanted, const struct registers *in,
                    struct registers *out);
 void registers_avx(const volatile uint64_t *counter, uint64_t wanted, const struct registers *in,
                    struct registers *out);
 
-/* Fills the 128 bytes below rsp, then looks at them again and again until
- * *counter >= wanted. Returns 0, or the first word that has changed, from 1. */
+/* Fills the 128 bytes below rsp, then checks them repeatedly until *counter >= wanted. Returns
+ * 0, or the number of the first changed word, from 1. */
 uint64_t red_zone_holds(const volatile uint64_t *counter, uint64_t wanted);
 
-/* One system call: rax and the six arguments from `in`, everything stored after it. */
+/* One system call: loads rax and the six arguments from `in`, and stores everything after it. */
 void registers_call(const struct registers *in, struct registers *out);
 
 #define LOAD_X87(at) \
@@ -49,7 +49,7 @@ void registers_call(const struct registers *in, struct registers *out);
 	"	movq 104(%rdx), %r13\n\tmovq 112(%rdx), %r14\n\tmovq 120(%rdx), %r15\n" \
 	"	movq 24(%rdx), %rdx\n"
 
-/* The place of `out` lies on top of the stack: rdx comes off a place below it. */
+/* The address of `out` is on top of the stack; rdx is saved below it. */
 #define STORE_GENERAL \
 	"	pushfq\n\tcld\n\tpushq %rdx\n\tmovq 16(%rsp), %rdx\n" \
 	"	movq %rax, 0(%rdx)\n\tmovq %rbx, 8(%rdx)\n\tmovq %rcx, 16(%rdx)\n" \
@@ -98,7 +98,7 @@ __asm__(".text\nred_zone_holds:\n"
 	"	cmpq %rsi, (%rdi)\n	jb 1b\n	xorl %eax, %eax\n"
 	"2:	ret\n");
 
-/* Each register its own number. */
+/* Gives each register a distinct value. */
 static inline void fill_registers(struct registers *r)
 {
 	uint64_t value = 0x9e3779b97f4a7c15;

@@ -1,7 +1,7 @@
 /*
- * Upcalls must leave no trace: rank 0 puts, rank 1 (or rank 0 itself) computes
- * with values in every register, in the vector units, on the x87 stack and in
- * the red zone, and its handler spoils what it can. One line per case.
+ * Upcalls must not change the program's state: rank 0 puts, rank 1 (or rank 0 itself) computes with
+ * values in every register, in the vector units, on the x87 stack and in the red zone, and its
+ * handler overwrites what it can. One line per case.
  *
  *   upcall_state PUTS
  */
@@ -12,10 +12,10 @@
 #include <margay/abi.h>
 
 static volatile uint64_t handled;
-static _Thread_local int own = 4711;   /* found through FS */
+static _Thread_local int own = 4711;   /* addressed through FS */
 static uint64_t puts_wanted;
 
-/* Looks at what a function may expect, and leaves nothing as it was. */
+/* Checks the state that a function may rely on, and changes all of it. */
 static void handler(ptl_event_t *event)
 {
 	static volatile double sink = 2;
@@ -94,7 +94,7 @@ static void red_zone(void)
 	EQUAL(red_zone_holds(&handled, puts_wanted), 0);
 }
 
-/* Own puts: the upcall runs at the end of the system call. */
+/* Puts to itself: the upcall runs at the end of the system call. */
 static void calls(struct roles *r, ptl_handle_md_t md)
 {
 	static struct registers in, out;
@@ -121,7 +121,7 @@ static void calls(struct roles *r, ptl_handle_md_t md)
 	}
 }
 
-/* The initiator's part of each case; with a window, so that no event is lost. */
+/* The initiator's part of each case, with a window, so that no event is lost. */
 static void send_all(struct roles *r, ptl_handle_md_t md)
 {
 	for (uint64_t i = 0; i < puts_wanted; i++)

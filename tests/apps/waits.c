@@ -1,10 +1,10 @@
 /*
- * waits HOW: a rank that does nothing of its own accord, for the tests of signals
- * and deaths. It prints "rank R waits" and then, by HOW:
- *   event   waits for an event that never comes
- *   alone   the same, without meeting the other ranks first
+ * waits HOW: a rank that does nothing by itself, for the tests of signals and deaths. It prints
+ * "rank R waits" and then, by HOW:
+ *   event   waits for an event that never arrives
+ *   alone   the same, without a barrier first
  *   sleep   sleeps for an hour
- *   spin    computes for ever
+ *   spin    computes forever
  *   stdin   reads standard input
  */
 #include "job.h"

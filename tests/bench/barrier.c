@@ -1,6 +1,6 @@
 /*
- * Benchmark of PtlNIBarrier among all ranks: `barrier ROUNDS`. All but the last to come wait,
- * which are halted soon. Rank 0 prints "barrier_us", the time of one.
+ * Benchmark of PtlNIBarrier among all ranks: `barrier ROUNDS`. Ranks that wait for the last one
+ * soon halt. Rank 0 prints "barrier_us", the time of one barrier.
  */
 #include <stdlib.h>
 #include <time.h>

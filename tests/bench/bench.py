@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 """The table of figures: `make bench`, `make bench ARGS='--group calls'`.
 
-Each figure is measured several times; the table shows the median, and beside
-it the limit that the same guests reached in the same run with nothing above
-the hardware. Results go to the terminal and to build/bench.json:
+Each figure is measured several times. The table shows the median beside the limit: what the same
+guests reached in the same run with bare hardware. Results go to the terminal and to
+build/bench.json:
 
     {"machine", "date", "commit", "command",
      "figures": {NAME: {"median", "min", "max", "unit", "runs", "limit", "aim"}}}
 
-How a figure is taken stands in its function below. Benchmarks assert nothing.
+The functions below say how each figure is taken. Benchmarks assert nothing.
 """
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ POSTED_WILD = (1, 100, 4000, 10000)              # with ignored bits
 
 
 def shared_memory_latency(bench: Bench) -> None:
-    """Half round trips of 8 bytes; the raw ones are a flag that two kernels poll, and the same
-    with a doorbell for a node that halts."""
+    """Half round trips of 8 bytes. The limits: a flag that two kernels poll, and the same with a
+    doorbell for a node that halts."""
     for _ in range(bench.runs):
         got = bench.margay("-n", "2", "--selftest", "pingpong", app("put"), "latency", "200000")
         raw = got["pingpong_half_rtt_ps"] / 1e6
@@ -89,7 +89,7 @@ def shared_memory_streams(bench: Bench) -> None:
 
 
 def calls(bench: Bench) -> None:
-    """System call time; instruction counts under icount, which two runs must repeat."""
+    """System call time, and instruction counts under icount, which must be equal in all runs."""
     for _ in range(bench.runs):
         got = bench.margay("-n", "1", app("cost"), "syscall")
         bench.add("syscall_ns", got["syscall_ns"], "ns", "<= 100")
@@ -127,15 +127,15 @@ def stepped(*words: str) -> dict[str, float]:
 
 
 def division(bench: Bench) -> None:
-    """A put to another node: its instructions, which of them are locked, and what they are for.
-    By gdb: under icount locks between two nodes do not hold."""
+    """A put to another node: its instructions, the locked ones among them, and their purpose.
+    Measured by gdb, because under icount locks between two nodes do not work."""
     for name, value in stepped("-n", "2", "--accel", "tcg", app("cost"), "put").items():
         bench.add(name, value, "instructions", "<= 390" if name == "insn_put_8B" else "")
 
 
 def upcalls(bench: Bench) -> None:
-    """Event handlers: instructions from a put to its handler and back, and the way to a
-    handler of another node that computes or sleeps (half of a round trip)."""
+    """Event handlers: instructions from a put to its handler and back, and half a round trip to
+    a handler of another node that computes or sleeps."""
     for _ in range(2):
         got = bench.margay("-n", "1", "--icount", app("upcall"), "instructions")
         for name in ("insn_upcall_to", "insn_upcall_back"):
@@ -162,7 +162,8 @@ def booting(bench: Bench) -> None:
 
 
 def sizes(bench: Bench) -> None:
-    """hello's file, with symbols and line numbers as it is built; process blocks by limits."""
+    """Bytes of hello's file as built, with symbols and line numbers, and of process blocks by
+    limits."""
     bench.add("image_bytes", (BUILD / "apps" / "hello.elf").stat().st_size, "bytes", "<= 510000")
     blocks = subprocess.run([str(BUILD / "bench" / "blocks")], capture_output=True, text=True,
                             check=True)
@@ -232,7 +233,7 @@ WORDS = ("figure", "unit", "aim")                # the other columns are numbers
 
 
 def table(rows: dict[str, dict[str, object]], markdown: bool) -> str:
-    """Columns as wide as what stands in them: nothing is cut off, however long the lines get."""
+    """The table with columns as wide as their contents: nothing is cut, however long lines are."""
     lines = [HEADS, *((name, *(shown(row[head]) for head in HEADS[1:]))
                       for name, row in rows.items())]
     if markdown:
@@ -246,7 +247,7 @@ def table(rows: dict[str, dict[str, object]], markdown: bool) -> str:
 
 
 def command(words: list[str]) -> str:
-    """How make is called for these words."""
+    """The make command for these arguments."""
     quoted = shlex.join(words)
     return f"make bench ARGS={shlex.quote(quoted)}" if words else "make bench"
 

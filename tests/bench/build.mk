@@ -1,4 +1,4 @@
-# The programs that make bench runs on the nodes.
+# The programs that `make bench` runs on the nodes.
 
 BENCH_APPS := $(patsubst tests/bench/%.c,build/bench/%.elf,$(wildcard tests/bench/*.c))
 

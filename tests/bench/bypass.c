@@ -4,15 +4,14 @@
  *
  *   bypass SIZE REPEATS WORK...
  *
- * attaches entries for ten messages of SIZE bytes, meets the other rank, puts ten to
- * it, works for WORK ms without a call, and then waits for its ten and for its own to
- * be sent. The work is a fixed number of turns of a loop, as many as take that time
- * while the network is quiet: once before each repetition, which is what it takes
- * alone. One line per figure on stdout, the medians of rank 0:
+ * attaches entries for ten messages of SIZE bytes, enters a barrier, puts ten to the other rank,
+ * works for WORK ms without a call, and then waits for its ten and for the end of its own puts. The
+ * work is a fixed number of loop iterations, which take WORK ms on a quiet network; it is measured
+ * alone before each repetition. One line per figure on stdout, the medians of rank 0:
  *
  *   wait_WORK VALUE     ms to wait after the work
- *   post_WORK VALUE     ms that the ten puts took to call
- *   extra_WORK VALUE    ms of all from the first put on, less the work alone
+ *   post_WORK VALUE     ms in the ten calls of PtlPut
+ *   extra_WORK VALUE    ms of everything from the first put on, minus the work alone
  *
  * In the paper one rank works, and the other waits; here no rank waits in a call that could
  * move the messages.
@@ -27,7 +26,7 @@ static char out[MESSAGES][MOST_SIZE], in[MESSAGES][MOST_SIZE];
 static struct job job;
 static ptl_handle_eq_t eq_out, eq_in;
 
-/* Turns of something that the compiler cannot leave out. */
+/* Loop iterations that the compiler cannot remove. */
 static void work(uint64_t turns)
 {
 	uint64_t x = turns;
@@ -45,7 +44,7 @@ static uint64_t turns_per_ms(void)
 	return (uint64_t)(TURNS / ((job_seconds() - start) * 1e3));
 }
 
-/* What message `m` of repetition `i` from this rank is filled with. */
+/* The byte that fills message `m` of repetition `i` from this rank. */
 static int filling(int i, int m, int rank)
 {
 	return (i * 31 + m * 3 + rank + 1) & 0xff;

@@ -1,11 +1,10 @@
 """The groups of figures over network cards, for each LINK in virtio, e1000 and e1000e.
 
-Each puts a limit beside its figures: frames of the same cards in the same machine with
-nothing above the driver (kernel/selftest/selftest_frames.c, selftest_incast.c), taken in the same
-boot, before the application starts. The set-up of each is the best one found for the raw
-frames (docs/measurements.md): two nodes joined directly, everything on one core for
-latency, each node on a core of its own for streams; the switch only where there are more than
-two nodes or faults.
+Each puts a limit beside its figures: frames of the same cards in the same machine with nothing
+above the driver (kernel/selftest/selftest_frames.c, selftest_incast.c), taken in the same boot,
+before the application starts. Each uses the set-up that is best for raw frames
+(docs/measurements.md): two nodes joined directly, everything on one core for latency, each node on
+a core of its own for streams; the switch only where there are more than two nodes or faults.
 """
 from __future__ import annotations
 
@@ -20,11 +19,11 @@ SIZES = (1024, 4096, 65536, 1048576)
 LOSSES = ("0", "0.1", "1", "5")                  # per cent
 BYPASS_SIZES = (50, 500)                         # KB
 WORKS = (0, 1, 2, 5, 10, 20, 50, 100, 200)       # ms
-COVERED = 50                                     # ms of work that surely cover the transfer
+COVERED = 50                                     # ms of work, enough to cover the transfer
 INCAST_BYTES = 65536
 CONTROLS = ("interrupt", "poll", "watchdog")
 OWN_CORES = ("--bind-to", "core")
-E1000E_LONGEST = (9230, 16380)                   # frames in bytes: of a board, of QEMU's
+E1000E_LONGEST = (9230, 16380)                   # longest frames, bytes: a real card's, QEMU's
 PLACES = ("one core", "two cores", "a core each")
 
 
@@ -33,8 +32,8 @@ def pair(link: str, *more: str) -> tuple[str, ...]:
 
 
 def link_latency(bench: Bench) -> None:
-    """Half round trips of 8 bytes, a waiting rank is halted; raw ones of 64 bytes. Puts of 1 KiB,
-    each when the one before it has left its memory."""
+    """Half round trips of 8 bytes, where a waiting rank halts, beside raw ones of 64 bytes. Puts
+    of 1 KiB, each started when the memory of the one before is free."""
     for _ in range(bench.runs):
         for link in bench.links:
             got = bench.margay(*pair(link, "--selftest", "framehalves"), app("put"), "sleep",
@@ -48,18 +47,18 @@ def link_latency(bench: Bench) -> None:
             bench.add(f"{link}_put_1024B_blocking_us", got["blocking_us"], "us")
 
 
-# Messages of a size: the raw frames that come from as much memory. Where the card puts long
-# messages in their place the limit is what it does so, or without; else that with the one copy.
+# For each size of message, the raw frames from as much memory. If the card places long messages,
+# the limit is the better of frames that it places and plain frames; else frames with one copy.
 MEMORY = {65536: "64K_", 1048576: ""}
 LIMITS = {"virtio": ("", "bulk_"), "e1000": ("copied_",), "e1000e": ("copied_",)}
 
 
 def link_streams(bench: Bench) -> None:
-    """Puts, as many bytes not confirmed as of raw frames, in the slowest of three placements, and
-    of 8 bytes, each with an event that the target takes. The limit of puts of 64 KiB and of 1 MiB
-    are raw frames from, and to, as much memory as a put touches: of three sizes the fastest; over
-    virtio also those that a second card puts in their place, and over the others those that the
-    receiver copies once. That of the rate are frames of 64 bytes."""
+    """Streams of puts, with as many unconfirmed bytes as for raw frames, in the slowest of three
+    placements; and puts of 8 bytes, each with an event that the target takes. The limit for 64
+    KiB and 1 MiB is the fastest of three sizes of raw frames, from and to as much memory as a
+    put touches; over virtio also frames that a second card places, over the others frames that
+    the receiver copies once. The limit for the rate is frames of 64 bytes."""
     for _ in range(bench.runs):
         for link in bench.links:
             got = bench.margay(*pair(link, *OWN_CORES, "--selftest", "framestreams"), app("put"),
@@ -87,7 +86,7 @@ def link_streams(bench: Bench) -> None:
 
 
 def link_long_frames(bench: Bench) -> None:
-    """e1000e with frames as long as a board's card takes them, and as QEMU's does, in turns."""
+    """e1000e with the longest frames of a real card and with those of QEMU's, in turns."""
     for _ in range(bench.runs if "e1000e" in bench.links else 0):
         got = {longest: bench.margay(*pair("e1000e", *OWN_CORES, "--kernel", f"longest={longest}"),
                                      app("put"), "streams", bench.number(100_000_000), "asleep")
@@ -100,8 +99,8 @@ def link_long_frames(bench: Bench) -> None:
 
 
 def link_copies(bench: Bench) -> None:
-    """Bytes that a processor copied of each byte sent or received, messages of 1 MiB; bytes
-    kept for a peer, and for seven that nothing was sent to."""
+    """Bytes copied by a processor per byte sent or received in messages of 1 MiB; memory kept
+    for a peer, and for seven to which nothing was sent."""
     for link in bench.links:
         got = bench.margay(*pair(link, "--stats"), app("put"), "stream", "1048576",
                            bench.number(100))
@@ -115,7 +114,7 @@ def link_copies(bench: Bench) -> None:
 
 
 def link_losses(bench: Bench) -> None:
-    """Streams of 1 MiB through a switch that loses frames; the limit is the same without."""
+    """Streams of 1 MiB through a switch that loses frames; the limit is a stream without losses."""
     for run in range(bench.runs):
         whole = 0.0
         for loss in LOSSES if not bench.quick else LOSSES[1:3]:
@@ -128,8 +127,8 @@ def link_losses(bench: Bench) -> None:
 
 
 def link_incast(bench: Bench) -> None:
-    """15 nodes put 64 KiB over and over to one, once all have warmed up; before that they send
-    it raw frames, each as many ahead as fit into its card's ring."""
+    """15 nodes put 64 KiB to one repeatedly, after a warm-up. The limit: raw frames to it
+    before, as many in flight from each as its card's ring holds."""
     for _ in range(bench.runs):
         got = bench.margay("-n", "16", "--link", "virtio", "--selftest", "incast", app("incast"),
                            str(INCAST_BYTES), bench.number(800, least=8))
@@ -156,15 +155,15 @@ def link_bypass(bench: Bench) -> None:
 
 
 def interrupts_per_put(got: dict[str, float]) -> float:
-    """Of rank 1, for each message of rank 0's."""
+    """Interrupts of rank 1 per message of rank 0."""
     return (got["stats1_card_interrupts"] + got["stats1_timer"]) / got["stats0_messages"]
 
 
 def link_controls(bench: Bench) -> None:
-    """The three ways of control (docs/machine.md): latency; what is left to wait for ten
-    messages of 50 KB each way after 20 ms of work; a stream of 1 KiB; for each message of these
-    two the interrupts of its target, a card's and the timer's; and those of a second in which
-    nothing comes."""
+    """The three ways of control (docs/machine.md): latency; the wait that remains for ten
+    messages of 50 KB each way after 20 ms of work; a stream of 1 KiB; the target's interrupts of
+    the card and of the timer per message of these two; and its interrupts in a second without
+    messages."""
     for _ in range(bench.runs):
         for control in CONTROLS if not bench.quick else CONTROLS[2:]:
             way = pair("virtio", "--control", control)
@@ -185,9 +184,9 @@ def link_controls(bench: Bench) -> None:
 
 
 def far_division(bench: Bench) -> None:
-    """Instructions of a put to another node and of its arrival, without the driver's, and
-    what they are for (tests/bench/steps_far.py), by gdb; and with the driver's, as two nodes
-    under icount count them themselves (tests/bench/far.c)."""
+    """Instructions of a put to another node and of its arrival: without the driver's, by
+    purpose, stepped by gdb (tests/bench/steps_far.py); and with the driver's, counted by two
+    nodes under icount (tests/bench/far.c)."""
     steps = TOP / "tests" / "bench" / "steps_far.py"
     command = [str(MARGAY), "gdb", "--batch", "--ex", f"python ROUNDS = {1 if bench.quick else 3}",
                "--ex", f"source {steps}", *pair("virtio"), "--accel", "tcg", app("far")]
@@ -204,8 +203,8 @@ def far_division(bench: Bench) -> None:
 
 
 def setups(bench: Bench) -> None:
-    """Raw frames of each link in each way to join and to place two nodes: what the others
-    take as the best set-up comes from here. Not measured unless it is named."""
+    """Raw frames of each link for each way to join and to place two nodes. The other groups take
+    the best set-up of these. Measured only if named."""
     for _ in range(bench.runs):
         for link in bench.links:
             for way in ("direct", "switch"):

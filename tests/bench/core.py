@@ -1,4 +1,4 @@
-"""What the benchmarks share: figures, running a job, and what a machine is called."""
+"""Shared by the benchmarks: figures, running a job, and a machine's name."""
 from __future__ import annotations
 
 import json
@@ -15,16 +15,16 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 BUILD = TOP / "build"
 MARGAY = TOP / "tools" / "margay"
-NATIVE = "native"     # the set of docs/peers.json that is measured on the host itself
+NATIVE = "native"     # the set in docs/peers.json that is measured on the host itself
 
 
 class BenchError(Exception):
-    """Says what is wrong; the second argument, what to do about it."""
+    """An error: the first argument names the cause, the second the cure."""
 
 
 @dataclass
 class Figure:
-    """Samples of one figure. `aim` reads as the table shows it; `limit` is a median."""
+    """Samples of one figure. `aim` is as in the table; `limit` is a median."""
     unit: str
     aim: str = ""
     samples: list[float] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Bench:
         self.runs = runs
         self.only = only
         self.links = links        # of network cards
-        self.quick = quick        # little of everything, to see that it works
+        self.quick = quick        # short runs, only to test the benchmarks
         self.figures: dict[str, Figure] = {}
 
     def add(self, name: str, value: float, unit: str, aim: str = "",
@@ -58,11 +58,11 @@ class Bench:
             figure.limits.append(limit)
 
     def number(self, n: int, least: int = 1) -> str:
-        """How often something is done in one measurement."""
+        """Repetitions in one measurement."""
         return str(max(least, n // 50 if self.quick else n))
 
     def margay(self, *args: str, cpu: int | None = None) -> dict[str, float]:
-        """Run a job; its figures, and what --json says, as json_*."""
+        """Runs a job. Returns its figures, and the report of --json as json_*."""
         with tempfile.TemporaryDirectory() as folder:
             outcome = Path(folder, "run.json")
             command = [str(MARGAY), "run", "--accel", "tcg", "--no-prefix", "--timeout", "300",
@@ -113,7 +113,7 @@ def commit() -> str:
 
 
 def shown(value: object) -> str:
-    """Three digits or more of a figure, none that are noise."""
+    """A figure with at least three digits, but no meaningless ones."""
     if not isinstance(value, float):
         return "" if value is None else f"{value}"
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -1,24 +1,24 @@
 /*
- * Benchmark of single calls: on one node, to itself by the ordinary path; `put` on two.
- * Ticks are those of rdtsc: guest instructions under icount, else cycles of
- * the host's counter. One line per figure on stdout: NAME VALUE.
+ * Benchmark of single calls: on one node, to itself on the ordinary path; `put` on two nodes. Ticks
+ * are those of rdtsc: guest instructions under icount, else cycles of the host's counter. One line
+ * per figure on stdout: NAME VALUE.
  *
  *   cost instructions   insn_put_8B_self, insn_eqget_hit, insn_eqget_miss
  *   cost posted N       insn_put_8B_posted_N: with N exact entries on the portal
  *   cost posting N      insn_memdpost: PtlMEMDPost in front of the last of N + 1 entries, and
  *                       insn_post_three_calls: the same by PtlMEInsert, PtlMDAttach, PtlMDUpdate
- *   cost ignoring N     insn_put_8B_ignoring_N: with N entries that ignore 3 bits, as MPI
- *                       libraries do, which keep bits of their protocol there
+ *   cost ignoring N     insn_put_8B_ignoring_N: with N entries that ignore 3 bits, as in MPI
+ *                       libraries, which keep protocol bits there
  *   cost mpi N          insn_put_8B_mpi_N: the same, with one in four that names its source
  *                       and its tag, one with any tag, one with any source, one with both
  *   cost full           insn_put_8B_full: START and END on both sides, and an ack
  *   cost put            rank 0 puts to rank 1, as `instructions` does to itself, and rank 1
- *                       polls its queue: for steps.py, which counts insn_put_8B. (No icount:
- *                       with it locks between two nodes do not hold.)
+ *                       polls its queue: for steps.py, which counts insn_put_8B. (Not under
+ *                       icount, where locks between two nodes do not work.)
  *   cost syscall        syscall_ns: the cheapest system call
  *   cost vector         sse_add_ns, avx_add_ns: one dependent addition of 2 and 4 doubles;
- *                       copy_int_ps, copy_sse_ps, copy_avx_ps: for a byte of 64 KiB in
- *                       blocks of 64, all loads before all stores
+ *                       copy_int_ps, copy_sse_ps, copy_avx_ps: ps per byte for 64 KiB
+ *                       in blocks of 64 bytes, each with all loads before all stores
  */
 #include <margay/abi.h>
 #include <string.h>
@@ -28,7 +28,7 @@
 
 enum { PORTAL = 1, ROUNDS = 101 };
 
-/* A put that is measured: from where to where, and the queues of both ends. */
+/* A measured put: its source and target, and the queues of both ends. */
 struct measured_put {
 	struct job job;
 	ptl_process_id_t target;
@@ -39,8 +39,8 @@ struct measured_put {
 
 static char from[8], to[8];
 
-/* Instructions of PtlPut to the entry with these match bits, less those of the clock. steps.py
- * looks for this function, and for the three ticks in it. */
+/* Instructions of PtlPut to the entry with these match bits, minus those of the clock. steps.py
+ * searches for this function and for the three ticks in it. */
 static __attribute__((noinline)) uint64_t one_put(const struct measured_put *put, uint64_t bits)
 {
 	ptl_process_id_t target = put->target;
@@ -54,14 +54,14 @@ static __attribute__((noinline)) uint64_t one_put(const struct measured_put *put
 	return t2 - t1 - (t1 - t0);
 }
 
-/* The initiator's side. The target's entries are the caller's. */
+/* Open the initiator's side; the caller makes the target's entries. */
 static void open_sender(struct measured_put *put, unsigned int options, ptl_handle_eq_t eq)
 {
 	job_check(PtlMDBind(put->job.ni, job_memory(from, sizeof(from), options, eq), PTL_RETAIN,
 	                    &put->md), "PtlMDBind");
 }
 
-/* The least that a put can record: one END event at the target. */
+/* A put with the fewest events: one END event at the target. */
 static void open_plain(struct measured_put *put)
 {
 	*put = (struct measured_put){ .ack = PTL_NOACK_REQ };
@@ -139,13 +139,13 @@ static void put_to_another_node(void)
 #define MPI_BITS(context, rank, tag, protocol) \
 	((uint64_t)(context) << 48 | (uint64_t)(rank) << 35 | (uint64_t)(tag) << 3 | (protocol))
 
-/* Which entries lie on the portal. */
+/* Kinds of entries on the portal. */
 enum posted { EXACT, IGNORING, MPI };
 
 static const char *const posted_names[] = { "posted", "ignoring", "mpi" };
 
-/* The match bits of entry i, and of a message for it and no other: for MPI each has a
- * context of its own. */
+/* The match bits of entry i, and of a message that matches only it: for MPI each entry has its
+ * own context. */
 static uint64_t posted_bits(enum posted kind, uint64_t i)
 {
 	switch (kind) {
@@ -158,7 +158,7 @@ static uint64_t posted_bits(enum posted kind, uint64_t i)
 	}
 }
 
-/* Entry i at the list's end. */
+/* Attach entry i at the end of the list. */
 static void post(struct measured_put *put, enum posted kind, uint64_t i)
 {
 	static const uint64_t ignored[] = { ANY_PROTOCOL, ANY_PROTOCOL | ANY_TAG,
@@ -177,8 +177,8 @@ static void post(struct measured_put *put, enum posted kind, uint64_t i)
 	          "PtlMDAttach");
 }
 
-/* n entries, and puts to entries all over the list. Five in six cost no more than the
- * figure: a search that grows with the position would show. */
+/* Put to entries all over a list of n. Five in six puts cost no more than the figure, so a
+ * search whose cost grows with the position would show. */
 static void posted(enum posted kind, uint64_t n)
 {
 	static uint64_t puts[ROUNDS];
@@ -199,17 +199,17 @@ static void posted(enum posted kind, uint64_t n)
 	       (unsigned long)puts[ROUNDS * 5 / 6]);
 }
 
-/* A receive as an MPI library posts it: in front of the overflow's entry. */
+/* A receive that is posted as in an MPI library: in front of the overflow entry. */
 struct receive {
 	ptl_handle_ni_t ni;
 	ptl_handle_me_t overflow;
-	ptl_handle_eq_t early;               /* the overflow's queue */
+	ptl_handle_eq_t early;               /* the overflow entry's queue */
 	ptl_md_t md;
 };
 
 static const ptl_process_id_t any_process = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
 
-/* Both give the instructions of posting with these match bits, less those of the clock. */
+/* Both return the instructions of posting with these match bits, minus those of the clock. */
 static uint64_t post_at_once(const struct receive *receive, uint64_t bits, ptl_handle_me_t *me)
 {
 	ptl_handle_md_t md;
@@ -272,7 +272,7 @@ static void posting(uint64_t n)
 	printf("insn_post_three_calls %lu\n", (unsigned long)median(steps, ROUNDS));
 }
 
-/* Everything that a put can record: START and END on both sides, and an ack. */
+/* A put with all events: START and END on both sides, and an ack. */
 static void full(void)
 {
 	enum { EVENTS_EACH = 2, WITH_ACK = 3 };
@@ -309,7 +309,7 @@ static void system_call(void)
 	printf("syscall_ns %.2f\n", (seconds() - start) * 1e9 / CALLS);
 }
 
-/* A hundred of an instruction in a row, many times. */
+/* Runs an instruction a hundred times in sequence, repeatedly. */
 #define ADD_NS(instruction) ({ \
 	enum { ROWS = 2000 }; \
 	double start_ = seconds() * 1e9; \
@@ -317,7 +317,7 @@ static void system_call(void)
 		__asm__ volatile(".rept 100\n\t" instruction "\n\t.endr" : : : "xmm0", "xmm1"); \
 	(seconds() * 1e9 - start_) / ROWS / 100; })
 
-/* Copies the block at rsi to rdi, over and over. */
+/* Copies the block at rsi to rdi repeatedly. */
 #define COPY_PS(instructions) ({ \
 	enum { BYTES = 65536, COPIES = 500 }; \
 	static _Alignas(4096) char from_[BYTES], to_[BYTES]; \

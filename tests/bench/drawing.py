@@ -1,12 +1,12 @@
-"""How the pictures of tests/bench/figures.py look: `svg` draws one with matplotlib.
+"""Draws the pictures of tests/bench/figures.py: `svg` makes one with matplotlib.
 
 The same data gives the same bytes: no date, a fixed salt for the names of shapes, places that do
-not depend on the width of letters. Text stays text. Each curve is a group with the id
-curve-NAME, and beside its last point stands its label, in its colour.
+not depend on the width of letters. Text stays text. Each curve is a group with the id curve-NAME;
+its label, in its colour, is beside its last point.
 
-A picture has a background of its own, and each colour a second one for readers that prefer dark
-pages: rules of CSS replace it, so what does not know them shows the light picture. Colours are
-close to Okabe and Ito's, which colour-blind readers can tell apart; markers differ as well.
+A picture has its own background, and each colour has a second one for dark pages, which CSS rules
+select; a viewer without CSS shows the light picture. Colours are close to Okabe and Ito's, which
+colour-blind readers can tell apart; markers differ as well.
 """
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ except ImportError:
 if TYPE_CHECKING:
     from figures import Curve, Drawn, Panel, Point
 
-# Colour of light pages: the same thing on dark ones.
+# Colours on light pages, and those on dark ones.
 BACKGROUND, INK, QUIET, GRID = "#ffffff", "#1f2328", "#59636f", "#e2e5e9"
 BLUE, SKY, RED, GREEN, GREY = "#0072b2", "#2b83bf", "#c44f00", "#00805d", "#77808a"
 DARK = {BACKGROUND: "#0d1117", INK: "#e6edf3", QUIET: "#9aa4af", GRID: "#262c34",
@@ -90,7 +90,7 @@ UP = {
 }
 
 WIDTH, HEIGHT = 684, 288                         # points
-LEFT, BOTTOM, TOP, LABELS = 42, 40, 66, 112      # around a panel; labels are right of it
+LEFT, BOTTOM, TOP, LABELS = 42, 40, 66, 112      # margins of a panel; labels are on its right
 MARGIN = 12                                      # left of the titles
 TEXT, LINE = 8.5, 11.0                           # size of letters, and of a line of a label
 SETTINGS = {
@@ -130,14 +130,14 @@ def svg(drawn: Drawn) -> bytes:
 
 
 def sides(points: list[Point], across: Axis) -> tuple[float, float]:
-    """The range of the axis across, the same in all panels: its ticks, and the data."""
+    """The range of the x axis, from its ticks and the data; the same in all panels."""
     first = min(across.ticks[0], *(point.x for point in points))
     last = max(across.ticks[-1], *(point.x for point in points))
     return (first / 1.3 if across.scale == "log" else first - 0.12), last * 1.15
 
 
 def heights(points: list[Point], up: Axis) -> tuple[float, float]:
-    """The range of the axis upwards, the same in all panels."""
+    """The range of the y axis, the same in all panels."""
     high = max(point.high if point.high is not None else point.y for point in points)
     if up.scale == "log":
         return min((point.y for point in points if point.y > 0), default=1) / 1.6, high * 1.6
@@ -154,7 +154,7 @@ def set_scale(axes: Axes, which: str, axis: Axis) -> None:
 
 def prepare(axes: Axes, panel: Panel, across: Axis, up: Axis,
             bounds: tuple[float, float, float, float], width: float) -> None:
-    """Scales, ticks, grid and titles: no frame, only light lines across."""
+    """Sets scales, ticks, grid and titles: no frame, only light horizontal lines."""
     set_scale(axes, "x", across)
     set_scale(axes, "y", up)
     axes.axis(bounds)
@@ -180,7 +180,8 @@ def prepare(axes: Axes, panel: Panel, across: Axis, up: Axis,
 
 
 def draw(axes: Axes, curve: Curve, points: tuple[Point, ...]) -> None:
-    """A line through the points; of ours also bars from the smallest to the largest."""
+    """Draws a line through the points; our curves also have bars from the minimum to the
+    maximum."""
     style = STYLES[curve.style]
     drawable = [point for point in points if point.y > 0 or axes.get_yscale() != "log"]
     for at, point in enumerate(drawable):
@@ -197,8 +198,8 @@ def draw(axes: Axes, curve: Curve, points: tuple[Point, ...]) -> None:
 
 
 def label(axes: Axes, panel: Panel, points: dict[str, tuple[Point, ...]], width: float) -> None:
-    """The curves' names right of the panel, as high as they end, or as near as they fit; a thin
-    line leads from the end of a curve to its name."""
+    """Writes the curves' names right of the panel, at the height of their ends or as near as
+    possible; a thin line joins a curve's end with its name."""
     height = HEIGHT - BOTTOM - TOP
     to_axes = axes.transData + axes.transAxes.inverted()
     ends = []
@@ -222,7 +223,7 @@ def label(axes: Axes, panel: Panel, points: dict[str, tuple[Point, ...]], width:
 
 
 def spread(wanted: list[float], tall: list[float], height: float) -> list[float]:
-    """Middles of labels from the lowest up, near those wanted, so that none covers another."""
+    """The heights of labels in ascending order, close to the wanted ones but without overlaps."""
     places = list(wanted)
     floor = -6.0
     for at, want in enumerate(wanted):

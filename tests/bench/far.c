@@ -9,8 +9,8 @@
  * icount):
  *
  *   insn_put_far       from the call of PtlPut to its return
- *   insn_arrival_far   with `far arrivals` and --control poll: a look at the card that takes
- *                      a frame from it, less one that finds none there
+ *   insn_arrival_far   with `far arrivals` and --control poll: a poll of the card that takes
+ *                      a frame, minus one that finds none
  */
 #include <margay/abi.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static void say(const char *name, uint64_t *samples, int n)
 	printf("%s %lu\n", name, (unsigned long)median(samples, (size_t)n));
 }
 
-/* Whether the queue has an event; the kernel looks at the card first. */
+/* Whether the queue has an event; the kernel polls the card first. */
 static int kernel_looks(ptl_handle_eq_t eq)
 {
 	register unsigned long timeout __asm__("rdx") = 0;
@@ -38,8 +38,9 @@ static int kernel_looks(ptl_handle_eq_t eq)
 	return rc == PTL_OK;
 }
 
-/* Computes until the answer is surely there, then looks. False: it was not. The event is
- * awaited all the same. (Now and then a timer has taken it: the median does not care.) */
+/* Computes until the answer must have arrived, then polls. Returns false if it had not, but
+ * still waits for the event. (Sometimes a timer interrupt has handled the frame; the median
+ * ignores that.) */
 static int look(ptl_handle_eq_t eq, uint64_t *taken)
 {
 	uint64_t start = ticks(), none, found;

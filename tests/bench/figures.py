@@ -16,11 +16,11 @@ captions, which stand in the pages between
     <!-- end of picture -->
 
 `make figures ARGS=--take` first takes build/bench.json into docs/figures.json, unless the machine
-was not quiet or the state was not committed (tests/bench/tables.py judges both). `--note TEXT`
-is what else a reader must know of that run; the captions have it.
+was not quiet or the state was not committed (tests/bench/tables.py judges both). `--note TEXT` is
+added to the captions: what else a reader must know of that run.
 
-A curve without figures is left out, and the caption says so. This file knows which
-figures make a curve; tests/bench/drawing.py knows how a picture looks.
+A curve without figures is left out, and the caption says so. This file defines which figures make a
+curve, tests/bench/drawing.py what a picture looks like.
 """
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class FiguresError(BenchError):
 
 @dataclass(frozen=True)
 class Source:
-    """Figures that make a curve: x is the group of `pattern`."""
+    """The figures of a curve; x is the group in `pattern`."""
     which: str                 # "ours", or a kind of set in docs/peers.json: "guests", "native"
     pattern: str
     unit: str
-    factor: float = 1          # turns `unit` into the picture's
+    factor: float = 1          # converts `unit` to the picture's
     part: str = "median"       # of our figures: "median", "limit", or median in % of it: "share"
-    whole: str = ""            # of others': the figure that is 100 %, {} for x
+    whole: str = ""            # in peers' sets: the figure that is 100 %, {} for x
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Picture:
 class Point:
     x: float
     y: float
-    low: float | None = None   # smallest and largest of the runs
+    low: float | None = None   # minimum and maximum of the runs
     high: float | None = None
 
 
@@ -105,7 +105,7 @@ def ours(pattern: str, unit: str, part: str = "median") -> tuple[Source, ...]:
 
 def host(mpi: str, what: str, unit: str, older: str, older_unit: str,
          factor: float) -> tuple[Source, ...]:
-    """MPI on the host: our own measurement, or what a peer's run.sh has of it."""
+    """MPI on the host: our own measurement, or that of a peer's run.sh."""
     return (Source(NATIVE, rf"native_{mpi}_{what}_(\d+)", unit),
             Source("guests", rf"host_{mpi}_{older}_med", older_unit, factor))
 
@@ -203,7 +203,7 @@ def checked_texts(one: dict, keys: tuple[str, ...], path: str, cure: str) -> Non
 
 
 class Data:
-    """Our numbers, and the last set of guests and of the host of the others'."""
+    """Our numbers, and the peers' last sets of guests and of the host."""
 
     def __init__(self, own: Path = TOP / OWN, peers: Path = TOP / PEERS) -> None:
         report = read(own, MEASURE)
@@ -234,7 +234,7 @@ class Data:
         return number(row.get(part), f"{part} of {name}", path, cure)
 
     def names(self, source: Source) -> list[tuple[int, str]]:
-        """Each x that the source has, with its figure."""
+        """Each x of the source with its figure."""
         figures = self.report["figures"] if source.which == "ours" else \
             self.sets.get(source.which, {"figures": {}})["figures"]
         found = [(int(match[1]), name) for name in figures
@@ -269,7 +269,7 @@ class Data:
         return self.draw(PICTURES[name], name)
 
     def draw(self, picture: Picture, name: str) -> Drawn:
-        """A picture with its curves; at least one of ours must be there."""
+        """A picture with its curves, at least one of which must be ours."""
         points: dict[str, tuple[Point, ...]] = {}
         left_out = []
         for panel in picture.panels:
@@ -293,13 +293,14 @@ class Data:
 
 
 def wanted() -> list[str]:
-    """Patterns of the figures that are kept of our own."""
+    """Patterns of our figures that the pictures need."""
     return [source.pattern for picture in PICTURES.values() for panel in picture.panels
             for curve in panel.curves for source in curve.sources if source.which == "ours"]
 
 
 def take(source: Path, target: Path, note: str = "") -> None:
-    """What the pictures need of a run of `make bench`, if that was quiet and of a commit."""
+    """The figures that the pictures need from a run of `make bench`, which must be of a quiet
+    machine and of a commit."""
     report = tables.quiet_report(source)
     figures = {name: {key: row[key] for key in ("median", "min", "max", "unit", "runs", "limit")}
                for name, row in report["figures"].items()
@@ -317,7 +318,7 @@ def take(source: Path, target: Path, note: str = "") -> None:
 # ---- pages ----
 
 def origins(drawn: Drawn, data: Data) -> str:
-    """Where each kind of curve comes from: date, machine and command."""
+    """The origin of each kind of curve: date, machine and command."""
     runs = max((row.get("runs") or 1 for row in data.report["figures"].values()), default=1)
     report = data.report
     note = " " + report["note"] if "note" in report else ""
@@ -342,7 +343,7 @@ def others(drawn: Drawn, data: Data, *kinds: str) -> list[dict]:
 
 
 def elsewhere(drawn: Drawn, data: Data) -> bool:
-    """Whether others were measured on a machine with other processors than ours."""
+    """Whether the peers were measured on other processors than ours."""
     def processors(one: dict) -> str:
         return one["machine"].partition(";")[0]
     return any(processors(one) != processors(data.report)
@@ -350,7 +351,7 @@ def elsewhere(drawn: Drawn, data: Data) -> bool:
 
 
 def caption(name: str, drawn: Drawn, data: Data, front: bool) -> str:
-    """What stands in a page; `front`: in the README, which leaves the rest to the other page."""
+    """A picture's caption in a page; `front`: the shorter one of the README."""
     at = f"docs/{name}.svg" if front else f"{name}.svg"
     text = f"![{drawn.picture.title}]({at})\n\n{drawn.picture.says}\n"
     if front:

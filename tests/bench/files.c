@@ -1,7 +1,7 @@
 /*
  * Benchmark of files. One line per figure on stdout: NAME VALUE.
  *
- *   files stream FILE MB     write and read so much, 1 MiB at a time
+ *   files stream FILE MB     write and read MB MiB, 1 MiB at a time
  *   files open FILE N        open and close it N times, and stat it N times
  */
 #include <fcntl.h>

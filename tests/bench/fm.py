@@ -1,5 +1,5 @@
-"""Fast Messages beside the puts that they are made of, and tagged messages beside them: figures
-4 and 6 of the paper on Fast Messages; instructions of each call."""
+"""Fast Messages compared with the puts below them, and tagged messages with Fast Messages:
+figures 4 and 6 of the paper on Fast Messages, and instructions of each call."""
 from __future__ import annotations
 
 import subprocess
@@ -15,7 +15,8 @@ INCLUDE = TOP / "lib" / "fm" / "include"
 # Bytes: messages per measurement.
 SIZES = {16: 400_000, 64: 400_000, 256: 400_000, 512: 300_000, 1024: 200_000, 4096: 100_000,
          16384: 30_000, 65536: 8_000, 262144: 2_000, 1048576: 640}
-# Least shares in per cent, from which size on: of Portals, and of Fast Messages 2.x.
+# The share aimed at, in per cent, by the size from which it holds: of Portals, and of Fast Messages
+# 2.x.
 OF_PUTS = {1024: 85}
 OF_TWO = {16: 70, 512: 90}
 LINKS = ("shm", "virtio")
@@ -24,7 +25,7 @@ ASLEEP = {"shm": (), "virtio": ("asleep",)}     # what waits over a card is halt
 
 
 def fm(bench: Bench) -> None:
-    """Each stream is measured right after the one that it is a share of."""
+    """Each stream is measured right after the one with which it is compared."""
     with tempfile.TemporaryDirectory() as folder:
         plain = built(Path(folder), "fm", "-lfm")
         layers = {n: built(Path(folder), "fm_match", f"-lfm_match{n}", "-lfm") for n in (1, 2)}
@@ -42,7 +43,7 @@ def fm(bench: Bench) -> None:
 
 
 def latency(bench: Bench, link: str, plain: str) -> None:
-    """Half a round trip of 8 bytes beside a put's; what waits over a card is halted."""
+    """Half a round trip of 8 bytes beside a put's; over a card a waiting node halts."""
     rounds = bench.number(100_000 if link == "shm" else 5_000)
     way = ("-n", "2", "--link", link, *OWN_CORES) if link != "shm" else ("-n", "2")
     mode = "latency" if link == "shm" else "sleep"
@@ -52,7 +53,7 @@ def latency(bench: Bench, link: str, plain: str) -> None:
 
 
 def streams(bench: Bench, link: str, plain: str, layers: dict[int, str]) -> None:
-    """Bandwidth by size: a put's, that of both generations, that of the layer over each."""
+    """Bandwidth by size: of puts, of both generations, and of the layer over each."""
     way = ("-n", "2", "--link", link, *DIRECT[link])
     for size, count in SIZES.items():
         number = bench.number(count if link == "shm" else count // 8, 64)

@@ -6,8 +6,8 @@
     docs/figures.json   MPI on the same machine, beside them
 
 `make figures` draws docs/fm_rate.svg and docs/fm_share.svg, and writes the captions;
-`tests/bench/fm_figures.py --take` first takes build/bench.json into docs/fm.json. `--note TEXT`
-is what a reader must know of that run.
+`tests/bench/fm_figures.py --take` first takes build/bench.json into docs/fm.json. `--note TEXT` is
+added to the captions: what a reader must know of that run.
 """
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class FmData(Data):
 
 
 def take(source: Path, target: Path, note: str) -> None:
-    """The rows of Fast Messages of a run of `make bench`."""
+    """The rows of Fast Messages from a run of `make bench`."""
     report: dict[str, Any] = read(source, MEASURE)
     kept = ("median", "min", "max", "unit", "runs", "limit")
     figures = {name: {key: row[key] for key in kept} for name, row in report["figures"].items()

@@ -3,11 +3,11 @@
  * figure on stdout: NAME VALUE.
  *
  *   incast SIZE COUNT    COUNT puts of SIZE bytes by each, at most 8 not yet confirmed:
- *                        MBps, what arrives at rank 0; slowest_share, the bytes per second
- *                        of the slowest rank over the mean of all ranks
+ *                        MBps, the total at rank 0; slowest_share, the bytes per second of
+ *                        the slowest rank divided by the mean of all ranks
  *
- * Before that each puts WARM times, all of them at once, too: an emulated processor
- * translates what it runs for the first time, in 16 nodes at once.
+ * Before that each rank puts WARM times, also all at once, as an emulator translates code at its
+ * first execution, in 16 nodes at once.
  */
 #include "../../apps/job.h"
 
@@ -16,9 +16,9 @@ enum { PORTAL = 1, WINDOW = 8, WARM = 200, MOST_SIZE = 1 << 20, MOST_RANKS = 64 
 static char buffer[MOST_SIZE];
 static struct job job;
 
-static uint64_t speeds[MOST_RANKS];    /* at rank 0: each rank's, bytes per second */
+static uint64_t speeds[MOST_RANKS];    /* at rank 0: of each rank, in bytes per second */
 
-/* Puts and waits until all are confirmed: bytes per second. */
+/* Puts, waits until all are confirmed, and returns the bytes per second. */
 static uint64_t put_all(ptl_handle_md_t md, ptl_handle_eq_t eq, size_t size, long count)
 {
 	double start = job_seconds();

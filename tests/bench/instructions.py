@@ -1,9 +1,9 @@
-"""Which instructions cost more than others, as gdb's disassembler writes them."""
+"""Recognizes expensive instructions in the text of gdb's disassembler."""
 from __future__ import annotations
 
 
 def is_locked(text: str) -> bool:
-    """It has the bus or the cache line to itself: `lock`, and an exchange with memory."""
+    """Whether it locks the bus or the cache line: a `lock` prefix, or xchg with memory."""
     return text.startswith("lock ") or (text.startswith("xchg") and "(" in text)
 
 

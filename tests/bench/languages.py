@@ -1,4 +1,4 @@
-"""What C++ and Fortran bring: the sizes of images, their start, the cost of a throw."""
+"""Costs of C++ and Fortran: the sizes of images, their start, the time of a throw."""
 from __future__ import annotations
 
 import subprocess
@@ -14,9 +14,9 @@ THROWS = 20_000
 
 
 def languages(bench: Bench) -> None:
-    """Images as they are built, with symbols and the library's line numbers left out; the time
-    from QEMU's exec to main; a throw that the caller catches, and one through ten frames more,
-    each with a destructor."""
+    """Sizes of images without symbols and the library's line numbers; the time from QEMU's exec
+    to main; a throw that the caller catches, and one through ten more frames, each with a
+    destructor."""
     with tempfile.TemporaryDirectory() as folder:
         for name, source in IMAGES.items():
             image = built(Path(folder), source)

@@ -1,8 +1,8 @@
 /*
- * Benchmark of the C library: nanoseconds of processor time that one call takes, on a node and
- * by the host's library. One line per figure on stdout: NAME VALUE.
+ * Benchmark of the C library: nanoseconds of processor time of one call, on a node and with the
+ * host's library. One line per figure on stdout: NAME VALUE.
  *
- *   libc MS     each case for so many milliseconds, five times, of which the best counts
+ *   libc MS     each case five times for MS milliseconds; the best time counts
  *
  * "apart": the two buffers lie a multiple of 1 MiB apart, where the emulator's table of pages
  * has one place for both.
@@ -18,7 +18,7 @@ enum { MB = 1 << 20, REPEATS = 5, BLOCKS = 64 };
 static char memory[4 * MB + 4096] __attribute__((aligned(4096)));
 static volatile size_t result;
 
-/* The compiler knows none of them. */
+/* Hidden from the compiler, which must not inline them. */
 static void *(*volatile copy)(void *, const void *, size_t) = memcpy;
 static int (*volatile compare)(const void *, const void *, size_t) = memcmp;
 static int (*volatile compare_text)(const char *, const char *) = strcmp;
@@ -49,7 +49,7 @@ static void run_length(const struct buffers *b)
 	result += length(b->to);
 }
 
-/* One of many blocks that are there is replaced by one of another size. */
+/* Frees one of many blocks and allocates one of another size. */
 static void run_malloc(const struct buffers *b)
 {
 	static void *blocks[BLOCKS];

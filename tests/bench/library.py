@@ -1,6 +1,6 @@
 """The C library's functions beside the host's, which run under qemu-user: the same program, in
-nanoseconds of processor time. What is emulated in a whole machine looks each page up; a
-program of the host's does not.
+nanoseconds of processor time. The emulator of a whole machine looks up pages on each access;
+qemu-user does not.
 """
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ LINKS = ("shm", "virtio")
 
 
 def madeleine(bench: Bench) -> None:
-    """Half of a call's round trip, the argument as large as the put that is measured right after
-    it; over a card on one core. `overhead` is the difference, `MBps` the size by that time."""
+    """Half of a call's round trip, beside a put of as many bytes measured right after it; over a
+    card on one core. `overhead` is the difference, `MBps` the size by that time."""
     with tempfile.TemporaryDirectory() as folder:
         program = built(Path(folder), "madeleine", "madeleine")
         got = bench.margay("--icount", "-n", "1", program, "instructions")

@@ -1,5 +1,5 @@
 /*
- * What the programs of the benchmarks measure with.
+ * Clocks and statistics for the programs of the benchmarks.
  */
 #ifndef TESTS_BENCH_MEASURE_H
 #define TESTS_BENCH_MEASURE_H
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* The time stamp counter; under --icount the instructions so far. */
+/* The time stamp counter; under --icount it counts instructions. */
 static inline uint64_t ticks(void)
 {
 	uint32_t low, high;
@@ -16,7 +16,7 @@ static inline uint64_t ticks(void)
 	return (uint64_t)high << 32 | low;
 }
 
-/* Of the monotonic clock. */
+/* The monotonic clock in seconds. */
 static inline double seconds(void)
 {
 	struct timespec now;
@@ -32,7 +32,7 @@ static inline int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The middle one of `count` samples, which are sorted by that. */
+/* The median of `count` samples; sorts them. */
 static inline uint64_t median(uint64_t *samples, size_t count)
 {
 	qsort(samples, count, sizeof(*samples), by_value);

@@ -1,5 +1,5 @@
-"""MPI beside the puts that it is made of: half round trips, rates, streams, instructions,
-bypass, collectives and one-sided calls."""
+"""MPI compared with the puts below it: half round trips, rates, streams, instructions, bypass,
+collectives and one-sided calls."""
 from __future__ import annotations
 
 import re
@@ -12,8 +12,8 @@ from cards import OWN_CORES
 from core import MARGAY, Bench, app
 
 SOURCES = Path(__file__).resolve().parent / "programs"
-# Bytes: messages per measurement, and the share of a put's bandwidth that is the aim. Sizes
-# without an aim are those of the peers.
+# Bytes: messages per measurement, and the aim as a share of a put's bandwidth. Sizes without an aim
+# are measured for the peers.
 STREAMS = {16: (400_000, 40), 256: (400_000, 60), 1024: (200_000, None), 4096: (100_000, 80),
            16384: (30_000, None), 65536: (8_000, 95), 262144: (2_000, None), 1048576: (640, 98)}
 CALLS = ("isend", "irecv", "wait_recv", "wait_send", "iprobe_miss")
@@ -28,7 +28,7 @@ DIRECT = {"shm": (), "virtio": ("--direct",)}
 
 
 def mpi(bench: Bench) -> None:
-    """Each figure of MPI with the put's of the same run as its limit."""
+    """The figures of MPI; the limit of each is a put's in the same run."""
     with tempfile.TemporaryDirectory() as folder:
         program, insn = built(Path(folder), "mpi"), built(Path(folder), "mpi_insn")
         instructions(bench, insn)
@@ -52,8 +52,8 @@ def built(folder: Path, source: str) -> str:
 
 
 def instructions(bench: Bench, program: str) -> None:
-    """Of a call with all that the kernel does for it, under icount; and in user mode alone, which
-    gdb steps through (steps_mpi.py)."""
+    """Instructions of a call with the kernel's part, under icount; and in user mode alone,
+    stepped by gdb (steps_mpi.py)."""
     got = bench.margay("--icount", "-n", "2", "--link", "virtio", program)
     for name in CALLS:
         bench.add(f"insn_mpi_{name}_8B", got[name], "instructions",
@@ -76,7 +76,7 @@ def two(bench: Bench, link: str, *args: str, cpu: int | None = None) -> dict[str
 def times(bench: Bench, program: str, link: str) -> None:
     """Half a round trip of 8 bytes, messages per second, and one-sided calls with a flush each."""
     rounds = bench.number(100_000 if link == "shm" else 5_000)
-    # Over a card as in cards.py: on one core, and what waits is halted.
+    # Over a card as in cards.py: on one core, and a waiting node halts.
     cpu, wait = (None, "latency") if link == "shm" else (0, "sleep")
     put = two(bench, link, *DIRECT[link], app("put"), wait, rounds, cpu=cpu)["half_rtt_us"]
     own = two(bench, link, *DIRECT[link], program, "latency", "8", rounds, cpu=cpu)["half_rtt_us"]
@@ -94,8 +94,8 @@ def times(bench: Bench, program: str, link: str) -> None:
 
 
 def streams(bench: Bench, program: str, link: str) -> None:
-    """Bandwidth by size; its share of a put's is what figure 6 of the Fast Messages paper draws.
-    Over a card in the set-up that is best for both: a core each, and what waits is halted."""
+    """Bandwidth by size; figure 6 of the Fast Messages paper shows its share of the layer below.
+    Over a card in the set-up that is best for both: a core each, and a waiting node halts."""
     way = (*DIRECT[link], *OWN_CORES) if link != "shm" else ()
     asleep = ("asleep",) if link != "shm" else ()
     for size, (count, share) in STREAMS.items():
@@ -109,7 +109,7 @@ def streams(bench: Bench, program: str, link: str) -> None:
 
 
 def posted(bench: Bench, program: str) -> None:
-    """A message behind so many posted receives, which are matched from the last on."""
+    """A message while so many receives are posted, which are matched from the last one on."""
     for n in POSTED:
         rounds = bench.number(max(1, 20_000 // n))
         bench.add(f"mpi_shm_posted_{n}_us",

@@ -2,7 +2,7 @@
 
 Debian's MPICH and Open MPI each compile tests/bench/programs/mpi.c, the program that
 tests/bench/mpi.py runs on nodes, and their mpiexec starts two processes of it, which reach each
-other through the host's shared memory. No option is given to either but to start as root and on
+other through the host's shared memory. The only options are those needed to start as root and on
 few processors. One measurement is one start; figures are medians over the passes:
 
     native_MPI_8B_half_rtt_us, native_MPI_MBps_SIZE, native_MPI_bypass_SIZEKB_wait_ms_WORK
@@ -21,7 +21,7 @@ from pathlib import Path
 from core import BenchError, processors
 from mpi import BYPASS_SIZES, SOURCES, STREAMS, WORK_MS
 
-# What Debian calls the two: the ending of its commands, and the packages that bring them.
+# Debian's names: the suffix of the commands, and the packages.
 COMMANDS = {"mpich": "mpich", "ompi": "openmpi"}
 PACKAGES = ("mpich", "libmpich-dev", "openmpi-bin", "libopenmpi-dev")
 ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -32,13 +32,13 @@ Figures = dict[str, tuple[float, str]]
 
 
 def missing() -> list[str]:
-    """Commands that are not there."""
+    """Commands that are not installed."""
     return [command for ending in COMMANDS.values()
             for command in (f"mpicc.{ending}", f"mpiexec.{ending}") if not shutil.which(command)]
 
 
 def machine() -> str:
-    """The processors, and which version of each MPI."""
+    """The processors, and the version of each MPI."""
     done = subprocess.run(["dpkg-query", "-W", "-f=${Package} ${Version}, ", "mpich",
                            "openmpi-bin"], capture_output=True, text=True, check=False)
     return f"{processors()}; {done.stdout.rstrip(', ') or 'versions unknown'}"
@@ -57,7 +57,7 @@ def built(folder: Path, mpi: str) -> Path:
 
 
 def run(mpi: str, program: Path, *words: str) -> dict[str, float]:
-    """Two processes; what rank 0 prints as NAME VALUE."""
+    """Runs two processes; returns the figures that rank 0 prints as NAME VALUE."""
     command = [f"mpiexec.{COMMANDS[mpi]}", "-n", "2", str(program), *words]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=MOST_S,
@@ -71,7 +71,7 @@ def run(mpi: str, program: Path, *words: str) -> dict[str, float]:
         try:
             got[name] = float(value)
         except ValueError:
-            continue                             # what the launcher says
+            continue                             # output of the launcher
     if done.returncode or not got:
         raise BenchError(f"{' '.join(command)} ended with status {done.returncode}\n"
                          f"{(done.stdout + done.stderr)[-1000:]}",

@@ -1,4 +1,4 @@
-"""NX beside the puts that it is made of: half round trips, streams, instructions, global
+"""NX compared with the puts below it: half round trips, streams, instructions, global
 operations."""
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def nx(bench: Bench) -> None:
 
 
 def times(bench: Bench, program: str, link: str) -> None:
-    """In turn with the put's of the same size; over a card what waits is halted."""
+    """Half round trips, in turn with puts of the same size; over a card a waiting node halts."""
     rounds = bench.number(50_000 if link == "shm" else 3_000)
     cpu, wait = (None, "latency") if link == "shm" else (0, "sleep")
     way = ("-n", "2", "--link", link, *DIRECT[link])

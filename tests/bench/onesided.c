@@ -1,7 +1,7 @@
 /*
- * Benchmark of one-sided operations of 8 bytes by Portals, each waited for before the next one:
- * what MPI's calls of the same name, with a flush each, are compared with (tests/bench/mpi.py).
- * Rank 1 waits in a barrier. One line per figure on stdout: NAME VALUE, in us.
+ * Benchmark of one-sided operations of 8 bytes by Portals, each completed before the next one: the
+ * limit of MPI's calls of the same names, each with a flush (tests/bench/mpi.py). Rank 1 waits in a
+ * barrier. One line per figure on stdout: NAME VALUE, in us.
  *
  *   onesided ROUNDS    put_us (with an ack), get_us, fetch_and_op_us, accumulate_us
  */
@@ -36,7 +36,7 @@ static int accumulate(void)
 	                 PTL_UINT64_T);
 }
 
-/* Until the target has carried it out. */
+/* Wait until the target has carried out the operation. */
 static void await(ptl_handle_eq_t eq)
 {
 	ptl_event_t event;

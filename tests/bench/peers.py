@@ -1,22 +1,22 @@
 #!/usr/bin/python3
-"""What others reach on the same emulated hardware: `make bench-peers PEERS=DIR`.
+"""Figures of other systems on the same emulated hardware: `make bench-peers PEERS=DIR`.
 
 DIR holds a run.sh that measures something and prints one line per figure,
 
     NAME VALUE UNIT # VALUE OF EACH PASS
 
-and perhaps a prepare.sh that installs and builds what it needs. A copy of DIR
-under build/peers/ is run, since DIR may be read-only; the words after DIR go to
-run.sh (ARGS='raw mpich'). Its figures are printed beside those of the last
-`make bench` (build/bench.json) and written to build/peers.json:
+and perhaps a prepare.sh that installs and builds what it needs. A copy of DIR under build/peers/ is
+run, as DIR may be read-only; arguments after DIR are passed to run.sh (ARGS='raw mpich'). Its
+figures are printed beside those of the last `make bench` (build/bench.json) and written to
+build/peers.json:
 
     [{"what", "date", "machine", "how", "figures": {NAME: {"value", "unit"}}}]
 
 `--native` measures Debian's MPICH and Open MPI on the host itself as well, or alone
 without DIR (tests/bench/native.py): a set of its own.
 
-`--keep` puts them into docs/peers.json instead of the set of the same name, but for what no
-page and no picture has (MARGINAL); README.md and docs/measurements.md quote that file,
+`--keep` replaces the set of the same name in docs/peers.json, without the figures that no page and
+no picture has (MARGINAL); README.md and docs/measurements.md quote that file,
 tests/bench/figures.py draws it, and tests/test_peers.py compares them.
 """
 from __future__ import annotations
@@ -39,12 +39,12 @@ import native
 from core import BUILD, NATIVE, TOP, BenchError, machine, shown
 from mpi import STREAMS, WORK_MS
 
-# Of a distribution only the median and the smallest are kept, and of bypass only the wait.
+# Only the median and the minimum of a distribution are kept, and only the wait of bypass.
 MARGINAL = re.compile(r"\w+_(mean|p90|p99|max|total|post_\w+|avail_\w+|rank_peak_rss)")
 KEPT = TOP / "docs" / "peers.json"
 LINE = re.compile(r"([A-Za-z]\w*) (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?) (\S+)(?: #.*)?")
-# What each row of the table shows: our figure, the factor that turns the peers' unit into
-# its, and the peers' names with what reached it.
+# Rows of the table: our figure, the factor from the peers' unit to ours, and the peers' figures
+# with their systems.
 ROWS: tuple[tuple[str, float, tuple[tuple[str, str], ...]], ...] = (
     ("virtio_put_8B_half_rtt_us", 1, (("mpich_pp_8B_med", "MPICH"), ("ompi_pp_8B_med", "Open MPI"),
                                       ("raw_eth_8B_med", "frames, asleep"),
@@ -93,7 +93,7 @@ class Figure:
 
 
 def read_lines(text: str) -> tuple[dict[str, Figure], list[str]]:
-    """The figures of a run, and the lines that are none."""
+    """The figures of a run, and the other lines."""
     figures: dict[str, Figure] = {}
     others = []
     for line in text.splitlines():
@@ -106,14 +106,14 @@ def read_lines(text: str) -> tuple[dict[str, Figure], list[str]]:
 
 
 def differs(source: Path, copy: Path) -> bool:
-    """Whether a file of the source is not as it was when the copy was made."""
+    """Whether a file of the source has changed since the copy was made."""
     return any(not (copy / path.relative_to(source)).is_file() or
                not filecmp.cmp(path, copy / path.relative_to(source), shallow=False)
                for path in source.rglob("*") if path.is_file())
 
 
 def copied(source: Path, to: Path) -> Path:
-    """A copy to work in. What it has built is kept while the source is the same."""
+    """A copy to work in. Its build results are kept as long as the source is unchanged."""
     if not (source / "run.sh").is_file():
         raise PeersError(f"{source} has no run.sh",
                          "PEERS=DIR names a folder laid out as tests/bench/peers.py says")
@@ -146,14 +146,15 @@ def missing_packages(packages: list[str]) -> list[str]:
 
 
 def prepared(copy: Path) -> bool:
-    """Whether what run.sh looks for before it calls prepare.sh is there: `[ -e FILE ]`."""
+    """Whether the files exist that run.sh tests (`[ -e FILE ]`) before it calls prepare.sh."""
     looked_for = [name for line in (copy / "run.sh").read_text(errors="replace").splitlines()
                   if "prepare.sh" in line for name in re.findall(r"\[ -e (\S+) \]", line)]
     return bool(looked_for) and all((copy / name).exists() for name in looked_for)
 
 
 def check_needs(copy: Path, source: Path, root: bool) -> None:
-    """Says before the run what it would stumble over; as root it installs that itself."""
+    """Raises an error if the run lacks something that only root can install; as root, run.sh
+    does so."""
     missing = missing_packages(wanted_packages(copy / "prepare.sh"))
     if root or not (copy / "prepare.sh").is_file():
         return
@@ -166,7 +167,7 @@ def check_needs(copy: Path, source: Path, root: bool) -> None:
 
 
 def run(copy: Path, words: list[str], limit: float) -> dict[str, Figure]:
-    """What run.sh prints; what it says on standard error is shown as it comes."""
+    """The output of run.sh; its standard error is shown at once."""
     process = subprocess.Popen(["bash", "run.sh", *words], cwd=copy, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, text=True, errors="replace",
                                start_new_session=True)
@@ -177,7 +178,7 @@ def run(copy: Path, words: list[str], limit: float) -> dict[str, Figure]:
                          "give it more time: ARGS='--timeout S'") from None
     finally:
         try:
-            os.killpg(process.pid, signal.SIGKILL)     # nothing of it stays behind
+            os.killpg(process.pid, signal.SIGKILL)     # with all its children
         except ProcessLookupError:
             pass
         process.wait()
@@ -205,14 +206,14 @@ def as_set(what: str, where: str, figures: dict[str, Figure]) -> dict[str, objec
 
 
 def save(path: Path, new: dict[str, Any]) -> None:
-    """Puts the set into the file, instead of the one of the same name."""
+    """Writes the set into the file, in place of the one of the same name."""
     sets = json.loads(path.read_text()) if path.exists() else []
     sets = [old for old in sets if old["what"] != new["what"]] + [new]
     path.write_text(json.dumps(sets, indent=1) + "\n")
 
 
 def write_set(new: dict[str, Any], keep: bool) -> None:
-    """Writes a set to build/peers.json, and what is kept of it to docs/peers.json."""
+    """Writes a set to build/peers.json, and its part to be kept to docs/peers.json."""
     save(BUILD / "peers.json", new)
     if not keep:
         return
@@ -232,7 +233,7 @@ def ours() -> dict[str, dict[str, object]]:
 
 
 def beside(figures: dict[str, Figure], own: dict[str, dict[str, object]]) -> list[list[str]]:
-    """Rows of the table: our figure, its median, and what the peers have of it."""
+    """Rows of the table: our figure, its median, and the peers' figures."""
     rows = []
     for name, factor, peers in ROWS:
         found = "; ".join(f"{what} {shown(figures[peer].value * factor)}"

@@ -1,4 +1,4 @@
-"""PM2 beside the puts that it is made of: switches, migration (the table of section 3.5 of the
+"""PM2 compared with the puts below it: switches, migration (the table of section 3.5 of the
 Madeleine paper), remote procedure calls."""
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ CARD = ("--link", "virtio")
 
 
 def pm2(bench: Bench) -> None:
-    """A migration's limit is half of a put's round trip, of as many bytes and measured right after
-    it; a call's is the put's round trip of the bytes that it sends."""
+    """The limit of a migration is half of a put's round trip with as many bytes, measured right
+    after it; that of a call is a put's round trip with the call's bytes."""
     with tempfile.TemporaryDirectory() as folder:
         program = built(Path(folder), "pm2", "pm2")
         got = bench.margay("--icount", "-n", "1", program, "instructions")
@@ -31,7 +31,7 @@ def pm2(bench: Bench) -> None:
 
 
 def pair(bench: Bench, program: str, link: str) -> None:
-    """What waits is halted over a card, and on one core."""
+    """Over a card, both nodes share one core and a waiting node halts."""
     way, cpu = ("-n", "2", *LINKS[link]), None if link == "shm" else 0
     times = bench.number(50_000 if link == "shm" else 3_000, 10)
     moved = bench.margay(*way, program, "migrate", times, cpu=cpu)

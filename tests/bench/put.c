@@ -1,24 +1,24 @@
 /*
- * Benchmark of puts between two ranks; bench.py and cards.py run it and know what
- * each figure is for. One line per figure on stdout: NAME VALUE.
+ * Benchmark of puts between two ranks; run by bench.py and cards.py, which explain the figures. One
+ * line per figure on stdout: NAME VALUE.
  *
  *   put latency ROUNDS        8 bytes there and back, both ranks poll: half, in us
  *   put sleep ROUNDS          the same, but a waiting rank is halted in the kernel
- *   put stream SIZE COUNT     COUNT puts of SIZE bytes, so many not yet confirmed as are 2 MiB,
- *                             but 64 to 512, for three distances between the places of
- *                             source and target: the slowest in MB/s
+ *   put stream SIZE COUNT     COUNT puts of SIZE bytes, with 2 MiB (64 to 512 puts) unconfirmed,
+ *                             for three distances between source and target: the slowest in
+ *                             MB/s
  *   put streams BYTES         stream of 1024, 4096, 65536 and 1048576 bytes, so many each
  *                             time, as MBps_SIZE
  *   put rate COUNT            8-byte puts per second, each with an event that the
  *                             target takes; at most 512 not yet taken, as of raw frames
  *                             (kernel/selftest/selftest_frames.c)
- *   put sender RUNS           what an 8-byte put with an event costs its sender while the target
- *                             computes: ns in the quickest of RUNS times 500 puts, which other
- *                             work on the machine hardly changes
- *   put blocking SIZE COUNT   puts, each begun when the one before it has its SEND_END: us
- *                             for one; a waiting rank is halted
+ *   put sender RUNS           cost of an 8-byte put with an event at its sender while the target
+ *                             computes: ns in the fastest of RUNS times 500 puts, which other
+ *                             work on the machine hardly affects
+ *   put blocking SIZE COUNT   puts, each started after the SEND_END of the one before: us each;
+ *                             a waiting rank halts
  *
- * stream, streams and rate poll; with `asleep` behind them a waiting rank is halted instead.
+ * stream, streams and rate poll; with `asleep` at the end a waiting rank halts instead.
  */
 #include <margay/abi.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static void expose(void *start, size_t bytes, unsigned options, ptl_handle_eq_t 
 	                                       PTL_MD_EVENT_START_DISABLE | options, eq), PTL_RETAIN);
 }
 
-/* An event must come; look for it in user mode until it is there. */
+/* Poll for an event in user mode until there is one. */
 static void poll_event(ptl_handle_eq_t eq)
 {
 	ptl_event_t event;
@@ -72,7 +72,7 @@ static void poll_event(ptl_handle_eq_t eq)
 	job_check(rc, "PtlEQGet");
 }
 
-/* The same, halted: the kernel's wait without the library's look before it. */
+/* The same, halted: the kernel's wait without the library's poll before it. */
 static void sleep_event(ptl_handle_eq_t eq)
 {
 	register unsigned long timeout __asm__("rdx") = ~0UL;
@@ -84,7 +84,7 @@ static void sleep_event(ptl_handle_eq_t eq)
 	poll_event(eq);
 }
 
-/* As a program would wait. */
+/* The ordinary wait of a program. */
 static void wait_event(ptl_handle_eq_t eq)
 {
 	job_event(eq);
@@ -112,7 +112,7 @@ static void latency(long rounds, void (*wait)(ptl_handle_eq_t))
 	job_barrier(&job);
 }
 
-/* Puts of this size that are not yet confirmed: 2 MiB, as of raw frames. */
+/* How many puts of this size may be unconfirmed: 2 MiB in all, as for raw frames. */
 static long ahead_of(size_t size)
 {
 	long puts = (2 << 20) / (long)size;
@@ -120,8 +120,8 @@ static long ahead_of(size_t size)
 	return puts < LEAST_AHEAD ? LEAST_AHEAD : puts > AHEAD ? AHEAD : puts;
 }
 
-/* So many puts. The last of each half of those ahead is acknowledged, and so all of the
- * half are in place; the acknowledgement before it has come by then. */
+/* Send so many puts. The last of each half of the window asks for an ack, which shows that the
+ * whole half has arrived; before it is sent, the ack of the previous half has arrived. */
 static void stream_part(ptl_handle_md_t md, ptl_handle_eq_t eq, long puts, long ahead,
                         ptl_size_t offset, void (*wait)(ptl_handle_eq_t))
 {
@@ -141,10 +141,10 @@ static void stream_part(ptl_handle_md_t md, ptl_handle_eq_t eq, long puts, long 
 		wait(eq);
 }
 
-/* The slowest of three distances in MB/s; rank 0 knows. */
+/* The slowest of three distances, in MB/s at rank 0. */
 static double stream(size_t size, long count, ptl_handle_eq_t eq, void (*wait)(ptl_handle_eq_t))
 {
-	/* How far the target lies from the source, modulo what caches care about. */
+	/* Distance between target and source, modulo the cache's alignment. */
 	static const size_t distance[] = { 0, 4096, 512 << 10 };
 	ptl_handle_md_t md = source(buffer, size, PTL_MD_EVENT_START_DISABLE |
 	                            PTL_MD_EVENT_END_DISABLE, eq);
@@ -229,7 +229,7 @@ static void rate(long count, void (*wait)(ptl_handle_eq_t))
 	job_barrier(&job);
 }
 
-/* Rank 1 looks at one word meanwhile, to which the last put goes. */
+/* Rank 1 meanwhile polls one word, which the last put writes. */
 static void sender(long runs)
 {
 	const volatile char *end = buffer + BUFFER + 4096;
@@ -258,7 +258,7 @@ static void sender(long runs)
 	job_barrier(&job);
 }
 
-/* Rank 1 waits for each put meanwhile. */
+/* Rank 1 meanwhile waits for each put. */
 static void blocking(size_t size, long count)
 {
 	ptl_handle_eq_t eq = queue(64);

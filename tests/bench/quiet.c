@@ -1,6 +1,6 @@
 /*
- * Benchmark: interrupts that the kernel counts in a second in which the
- * application computes and no message comes. Prints "quiet_interrupts_RANK N".
+ * Benchmark: interrupts that the kernel counts in a second of computing without messages. Prints
+ * "quiet_interrupts_RANK N".
  */
 #include <margay.h>
 #include <margay/counters.h>

@@ -1,4 +1,4 @@
-"""Steps through code under gdb and counts the instructions by what they are compiled from.
+"""Steps through code under gdb and counts instructions by their source.
 
 For scripts that gdb runs (steps.py, steps_far.py). An instruction belongs to the innermost
 function, also an inlined one, and to the source file that it comes from.
@@ -13,7 +13,7 @@ MOST_STEPS = 20_000
 
 
 def chain(pc: int) -> list[tuple[str, str]]:
-    """The functions around an instruction, the innermost first, each with its file; all but
+    """The functions that contain an instruction, innermost first, each with its file; all but
     the last are inlined."""
     found = []
     block = gdb.block_for_pc(pc)
@@ -21,19 +21,19 @@ def chain(pc: int) -> list[tuple[str, str]]:
         if block.function:
             found.append((block.function.name, block.function.symtab.filename))
         block = block.superblock
-    # The line knows best where the innermost is from, and all that is known of assembly.
+    # The line table gives the innermost function's file best, and is the only source for assembly.
     line = gdb.find_pc_line(pc)
     file = line.symtab.filename if line.symtab else "?"
     return [(found[0][0] if found else "?", file), *found[1:]]
 
 
 def text_of(pc: int) -> str:
-    """An instruction as the disassembler writes it."""
+    """The disassembly of an instruction."""
     return str(gdb.selected_frame().architecture().disassemble(pc)[0]["asm"])
 
 
 def run_call() -> list[int]:
-    """From the first instruction of a function to its return: where each one is that ran."""
+    """The address of each instruction executed from a function's first one to its return."""
     stack = int(gdb.selected_frame().read_register("rsp"))
     memory = gdb.selected_inferior().read_memory(stack, 8)
     end = int.from_bytes(memory.tobytes(), "little")
@@ -49,7 +49,7 @@ def run_call() -> list[int]:
 
 
 def by_function(ran: list[int]) -> Counter[tuple[tuple[str, str], ...]]:
-    """Their functions, the innermost first."""
+    """Groups instructions by their functions, innermost first."""
     counts: Counter[tuple[tuple[str, str], ...]] = Counter()
     for pc, n in Counter(ran).items():
         counts[tuple(chain(pc))] += n
@@ -61,9 +61,9 @@ def count_call() -> Counter[tuple[tuple[str, str], ...]]:
 
 
 def stop_at(function: str, ignore: int = 0) -> gdb.Breakpoint:
-    """A breakpoint at the first instruction, before the function's own frame is there."""
+    """Sets a breakpoint at the first instruction, before the function makes its frame."""
     symbol = gdb.lookup_global_symbol(function) or gdb.lookup_static_symbol(function)
-    # Of a library without debug information only the address is known.
+    # A library without debug information has only an address.
     address = int(symbol.value().address if symbol else
                   gdb.parse_and_eval(f"(unsigned long)&{function}"))
     stop = gdb.Breakpoint(f"*{address:#x}", internal=True)
@@ -73,6 +73,6 @@ def stop_at(function: str, ignore: int = 0) -> gdb.Breakpoint:
 
 
 def go() -> int:
-    """Runs to the next breakpoint; the address where it stopped."""
+    """Runs to the next breakpoint and returns its address."""
     gdb.execute("continue", to_string=True)
     return int(gdb.selected_frame().pc())

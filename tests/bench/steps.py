@@ -1,5 +1,4 @@
-"""Counts the instructions of a put to another node, and divides them by what they are for; run
-by gdb.
+"""Counts the instructions of a put to another node by purpose; run by gdb.
 
     margay gdb --batch --ex "source tests/bench/steps.py" -n 2 build/bench/cost.elf put
 
@@ -30,9 +29,9 @@ from stepping import by_function, chain, go, run_call, stop_at, text_of  # noqa:
 
 WARM_PUTS = 50
 
-# Innermost function -> share; else source file -> share. What a put costs is
-# divided as the paper on Fast Messages divides Active Messages on the CM-5
-# (its figure 2), by what the message needs.
+# Innermost function -> share; else source file -> share. The division follows that of Active
+# Messages on the CM-5 in the paper on Fast Messages (figure 2): by the services that a message
+# needs.
 FUNCTIONS = {
     "wake": "doorbell",
     "own_alias": "copy", "deliver_data": "copy", "deliver_span": "copy",
@@ -40,7 +39,7 @@ FUNCTIONS = {
     "accepts": "match", "matches": "match", "md_has": "match",
     "view_holds": "access", "md_lookup": "access",
 }
-# The longest prefix of a file's name counts.
+# The longest prefix of a file's name decides.
 FILES = {
     "libc-glue/": "syscall", "lib/portals/": "syscall", "kernel/calls/entry.asm": "syscall",
     "include/": "syscall",
@@ -65,7 +64,7 @@ def of_file(file: str) -> str | None:
 
 
 def share_of(function: str, file: str) -> str:
-    """The function decides if it is in FUNCTIONS, else the file of the line."""
+    """The share of the function if it is in FUNCTIONS, else that of the line's file."""
     share = FUNCTIONS.get(function) or of_file(file)
     if not share:
         raise gdb.GdbError(f"tests/bench/steps.py knows no share for {function} in {file}")
@@ -73,7 +72,7 @@ def share_of(function: str, file: str) -> str:
 
 
 def ticks_in(ran: list[int]) -> list[int]:
-    """The three places where one_put of cost.c reads its clock."""
+    """The three addresses where one_put of cost.c reads the clock."""
     found = [at for at, pc in enumerate(ran)
              if text_of(pc).startswith("rdtsc") and chain(pc)[0][0] == "ticks"]
     if len(found) != 3:
@@ -82,7 +81,7 @@ def ticks_in(ran: list[int]) -> list[int]:
 
 
 def body(ran: list[int]) -> list[int]:
-    """What PtlPut itself ran, from its first instruction to its return."""
+    """The instructions that PtlPut executed, from its first one to its return."""
     inside = [at for at, pc in enumerate(ran) if "tests/bench/" not in chain(pc)[-1][1]]
     return ran[inside[0]:inside[-1] + 1]
 

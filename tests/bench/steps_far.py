@@ -1,4 +1,4 @@
-"""Divides the instructions of a put to another node by what they are for; run by gdb.
+"""Counts the instructions of a put to another node by purpose; run by gdb.
 
     margay gdb --batch --ex "source tests/bench/steps_far.py" -n 2 --link virtio --direct \
         build/bench/far.elf
@@ -11,9 +11,9 @@ from drivers/ is the driver's own, and in no other figure. One line per share on
 insn_tx_8B_SHARE COUNT, and insn_tx_8B, their sum without the driver's; likewise insn_rx_8B
 and insn_rx_ack. `--ex "python DETAIL=True"` before lists the functions as well.
 
-The division is that of the paper on Active Messages on the CM-5: what a bare message
-costs, and what in-order delivery, buffer management and fault tolerance add to it. Of the
-first, what shared memory pays as well is told apart: `call` and `portals`.
+The division is that of the paper on Active Messages on the CM-5: what a bare message costs, and
+what in-order delivery, buffer management and fault tolerance add to it. Costs that shared memory
+has too are listed separately: `call` and `portals`.
 """
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from stepping import count_call, go, stop_at  # noqa: E402
 WARM = 20
 SHARES = ("order", "buffers", "faults", "frame", "portals", "call")
 
-# Functions whose purpose their caller decides: they count as the caller's.
+# Functions whose instructions count as their caller's.
 HELPERS = {"record_at", "units", "is_before", "is_due", "bits", "shifted", "count", "flow_index",
            "flow_lane", "flow_other", "wire_get", "wire_put", "wire_mix", "rounded", "add",
            "send_at", "assembly_at", "record_count"}
 # Function -> share, unless it is from ELSEWHERE; else the file's share counts.
 ELSEWHERE = ("drivers/", "net/portals/", "libc-glue/", "lib/portals/")
 FUNCTIONS = {
-    # which frame, and whether it is this one's turn
+    # ordering: flows, sequence numbers, and whose turn it is to send
     "flow_find": "order", "flow_open": "order", "chain": "order", "reassemble": "order",
     "place_short": "order", "place_first": "order", "deliver_short": "order", "locate": "order",
     "advance": "order", "end_first": "order", "unstash": "order", "wire_fast_read": "order",
@@ -44,7 +44,7 @@ FUNCTIONS = {
     "handle_fast": "order", "receive_fast": "order", "wire_fast_source": "order",
     "is_quiet": "order", "transmit": "order", "flow_ready": "order",
     "reassemble_waits": "order", "flow_has_gap": "order",
-    # records for messages and frames, and how many may be under way
+    # records for messages and frames, and the window
     "record_alloc": "buffers", "record_free": "buffers", "has_room": "buffers",
     "link_has_room": "buffers", "link_send": "buffers", "may_send": "buffers",
     "link_fast_room": "buffers", "link_fast_send": "buffers", "message_free": "buffers",
@@ -54,7 +54,7 @@ FUNCTIONS = {
     "transmitted": "buffers",
     "frame_send": "buffers", "reserve": "buffers", "unreserve": "buffers",
     "link_reserve": "buffers", "link_unreserve": "buffers", "release": "buffers",
-    # what is needed only because frames are lost, damaged, or of another life
+    # needed only because frames may be lost, damaged, or of another life
     "wire_checksum": "faults", "wire_mixed": "faults", "wire_folded": "faults",
     "port_crc32c": "faults", "by_instruction": "faults",
     "ack_receive": "faults", "apply": "faults", "measure": "faults", "grow": "faults",
@@ -70,7 +70,7 @@ FUNCTIONS = {
     "membership_is_dead": "faults", "set_timer": "faults", "timer_arm_by": "faults",
     "link_port_sent": "faults", "report": "faults", "await_boot": "faults",
 }
-# By file and function where two functions have one name.
+# By file and function where two functions have the same name.
 PLACES = {
     ("net/link/ack.c", "advance"): "faults",
     ("net/link/receive.c", "dispatch"): "faults",
@@ -81,7 +81,7 @@ FILES = {
     "net/link/": "frame", "net/link/timer.c": "faults", "net/link/crc.c": "faults",
     "net/link/ack.c": "faults", "net/link/reassemble.c": "order", "net/link/siphash.": "faults",
     "net/frames/": "frame", "net/port.h": "frame", "net/nic.h": "driver",
-    "kernel/memory/memory.c": "driver",  # where memory is that a card reads: asked by drivers only
+    "kernel/memory/memory.c": "driver",  # physical addresses for cards: used by drivers only
     "net/portals/": "portals", "net/shm/": "portals",
     "kernel/transport/crc.c": "faults", "kernel/base/copy.c": "frame",
     "kernel/portals/port.c": "portals", "kernel/transport/link_frames.c": "call",
@@ -95,7 +95,8 @@ def of_file(file: str) -> str | None:
 
 
 def share_of(functions: tuple[tuple[str, str], ...]) -> tuple[str, str]:
-    """The share of an instruction in these functions, the innermost first, and its name."""
+    """The share of an instruction within these functions, innermost first, and the name that
+    decided."""
     for function, path in functions:
         file = path.removeprefix("./")
         helps = function in HELPERS or file == "<artificial>"
@@ -164,7 +165,7 @@ def main() -> None:
             arrived.append(count)
             received.enabled = False
         stop = at[go()]
-    # On to the rounds that are not answered.
+    # Continue with the unanswered rounds.
     received.enabled = transmitted.enabled = False
     put.ignore_count = 40
     go()
@@ -178,7 +179,7 @@ def main() -> None:
             acknowledged.append(count)
     say("insn_tx_8B", sent)
     say("insn_rx_8B", arrived)
-    # One after which the next frame could leave has more to do than to acknowledge.
+    # An acknowledgement that lets the next frame be sent does more than acknowledge.
     say("insn_rx_ack", [min(acknowledged, key=Count.total)])
 
 

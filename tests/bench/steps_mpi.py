@@ -2,9 +2,9 @@
 
     margay gdb --batch --ex "source tests/bench/steps_mpi.py" -n 2 mpi_insn.elf
 
-mpi.py starts it with its program mpi_insn, whose rank 0 sends to itself. Of each call one is
-stepped through, from its first instruction to its return, when libraries and kernel have done the
-same many times before. Lines on stdout, NAME as mpi_insn has it:
+mpi.py starts it with its program mpi_insn, whose rank 0 sends to itself. One of each call is
+stepped through from its first instruction to its return, after many warm-up calls. Lines on stdout,
+NAME as mpi_insn has it:
 
     insn_mpi_NAME_8B_user COUNT     in user mode: MPICH, lib/ofi, the library of Portals
     insn_mpi_NAME_8B_kernel COUNT   in the kernel
@@ -22,9 +22,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from stepping import chain, go, run_call, stop_at  # noqa: E402
 
 APP_BASE = 0x4000_0000                   # kernel/base/layout.h
-# mpi_insn makes each call so often in each of two rounds: first all receives, then all sends,
-# then a wait for each of both in turn. Taken is the last but one of the second round; the number is
-# how many calls of this name come before it, and after those taken before.
+# mpi_insn makes each call this often in each of two rounds: first all receives, then all sends,
+# then a wait for each of both in turn. The last but one of the second round is measured; the number
+# is how many calls of this name to skip before it, after those measured before.
 ROUNDS = 63
 CALLS = (("irecv", "MPI_Irecv", 2 * ROUNDS - 2), ("isend", "MPI_Isend", ROUNDS - 2),
          ("wait_recv", "MPI_Wait", 2 * (ROUNDS - 2)), ("wait_send", "MPI_Wait", 0))

@@ -1,9 +1,9 @@
 /*
- * stream KIND BYTES: how fast standard output and input are. For tests/bench/streams.py;
- * what is measured stands on stderr, since stdout and stdin are what is measured.
- *   lines    BYTES in lines of 100 bytes by fputs: each leaves as it is whole
+ * stream KIND BYTES: how fast standard output and input are. For tests/bench/streams.py; the
+ * results are on stderr, as stdin and stdout are measured.
+ *   lines    BYTES in lines of 100 bytes by fputs: each is written when it is complete
  *   blocks   BYTES in writes of 64 KB
- *   input    reads standard input to its end; the clock starts with its first byte
+ *   input    reads standard input to its end; the clock starts at its first byte
  */
 #include <stdio.h>
 #include <stdlib.h>

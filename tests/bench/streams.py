@@ -1,7 +1,7 @@
-"""How fast standard output and standard input of one rank are.
+"""The speed of standard output and standard input of one rank.
 
-Output goes to /dev/null, with --no-prefix: what is measured are the node, the console ring
-and the launcher. Input is a file, then a pipe.
+Output goes to /dev/null, with --no-prefix: this measures the node, the console ring and the
+launcher. Input is a file, then a pipe.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PIECE = bytes(1_000_000)
 
 
 def standard_streams(bench: Bench) -> None:
-    """Lines of 100 bytes leave one by one, as on a terminal; blocks are 64 KB."""
+    """Lines of 100 bytes are written one by one, as on a terminal; blocks are 64 KB."""
     size = int(bench.number(BYTES))
     for _ in range(bench.runs):
         bench.add("stdout_lines_MBps", measured("lines", size), "MB/s", ">= 100")
@@ -32,7 +32,7 @@ def standard_streams(bench: Bench) -> None:
 
 
 def measured(kind: str, size: int, data: int | IO[bytes] | None = subprocess.DEVNULL) -> float:
-    """MB/s, as the program says on standard error; all bytes have come."""
+    """MB/s, from the program's standard error; checks that all bytes have arrived."""
     done = subprocess.run(
         [str(MARGAY), "run", "--accel", "tcg", "--no-prefix", "--timeout", "300",
          app("stream"), kind, str(size)],

@@ -1,6 +1,6 @@
-"""The group `systems`: what the libraries in lib/ reach beside what lies below each of them. Every
-library has a module of its own, and figures whose names begin with its name:
-`make bench ARGS='--group systems --only nx'`."""
+"""The group `systems`: the libraries in lib/, each compared with the layer below it. Every
+library has its own module, and figures whose names begin with its name: `make bench
+ARGS='--group systems --only nx'`."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ LIBRARIES: tuple[Callable[[Bench], None], ...] = (fm, madeleine, nx, pm2, vmmc)
 
 
 def systems(bench: Bench) -> None:
-    """Those whose figures are wanted."""
+    """Measures the libraries whose figures are wanted."""
     for library in LIBRARIES:
         name = library.__name__
         if bench.only.startswith(name) or name.startswith(bench.only):

@@ -9,7 +9,7 @@ from core import BUILD, MARGAY, TOP
 
 
 def built(folder: Path, source: str, *libraries: str, more: tuple[str, ...] = ()) -> str:
-    """The image, linked with these libraries; `more` for gcc."""
+    """The image, linked with these libraries; `more` is passed to gcc."""
     image = folder / f"{source}.elf"
     flags = [f"-I{TOP}/lib/{name}/include" for name in libraries]
     links = [f"-L{BUILD}/lib", *(f"-l{name}" for name in libraries)]

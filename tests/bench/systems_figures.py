@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 """The pictures of the libraries in lib/: `make figures` draws them after its own.
 
-From docs/systems.json, rows of one run of the group systems, it writes lib/NAME/PICTURE.svg and
+From docs/systems.json, the rows of one run of the group systems, it writes lib/NAME/PICTURE.svg and
 the captions in lib/NAME/README.md, as tests/bench/figures.py does for docs/.
 
     tests/bench/systems_figures.py --take [--from FILE] [--note TEXT]
 
-first takes build/bench.json (or FILE) into docs/systems.json: the rows that the pictures need;
-those of libraries that the run has not measured stay as they are. A library adds its pictures to
-PICTURES: the key is its folder.
+first takes build/bench.json (or FILE) into docs/systems.json: the rows that the pictures need. Rows
+of libraries that the run did not measure stay unchanged. A library adds its pictures to PICTURES,
+with its folder as the key.
 """
 from __future__ import annotations
 

@@ -9,10 +9,10 @@ A page has places
     <!-- end of figures -->
 
 NAME is a key of TABLES or PEER_TABLES below, or `front`, the README's. A figure that was not
-measured is left out; a place whose table would be empty stays as it is.
+measured is left out; a place whose table would be empty is not changed.
 
-Nothing is written unless the machine was quiet: each raw figure, one that others have as their
-limit, must have spread by less than 10 % from run to run.
+Nothing is written unless the machine was quiet: each raw figure (the limit of another one) must
+have spread by less than 10 % from run to run.
 """
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LINK_ROWS = ("raw_half_rtt_us", "put_8B_half_rtt_us", "put_1024B_blocking_us",
              *(f"put_MBps_{size}" for size in SIZES), "raw_rate_per_s",
              "put_rate_8B_per_s", "copied_tx_per_byte", "copied_rx_per_byte", "peer_bytes",
              "peer_bytes_silent")
-# The README's: what it is, ours, the peers', and by how much these are divided.
+# The README's table: description, our figure, the peers' figure, and the divisor of the latter.
 FRONT = (
     ("Portals put of 8 bytes, half a round trip over shared memory, us",
      "shm_put_8B_half_rtt_us", "", 1),
@@ -49,15 +49,14 @@ FRONT = (
     ("MPI, left to wait for ten messages of 50 KB each way after 200 ms of work, ms",
      "mpi_virtio_bypass_50KB_wait_ms_200", "mpich_bypass_50000B_work200ms_wait_med", 1000),
 )
-# Every figure that has an aim is in the table of aims, and some without; but not what says
-# the same once more.
+# The table of aims has every figure with an aim and some without, except redundant ones.
 WITHOUT_AIM = ("shm_put_MBps_1024", "virtio_put_MBps_1048576_loss_0",
                "virtio_bypass_50KB_wait_ms_0")
 ONCE_MORE = re.compile(r"\w+_wait_ms_(50|100)|virtio_\w+_quiet_interrupts|e1000e?_peer_bytes.*|"
                        r"e1000e?_copied_tx.*|virtio_peer_bytes_silent")
 OVER_CARDS = re.compile(r"(virtio|e1000e?|insn_[rt]x|insn_put_far|insn_arrival_far)_?")
 AIM = re.compile(r"(<=|>=|) ?([\d.]+)( %| times)?( of \w+| \w+)?( and \w+)?")
-# Limits; but not the raw figures of the set-ups, which are compared with each other.
+# Limits, except the raw figures of set-ups, which are only compared with each other.
 RAW = re.compile(r"\w+?_raw_\w+|shm_copy_limit_\w+")
 OF_SETUPS = re.compile(rf"\w+_(direct|switch)_({'|'.join(PLACES).replace(' ', '_')})")
 MOST_SPREAD = 0.1
@@ -104,8 +103,8 @@ def met(figure: dict) -> bool | None:
 
 
 def unsteady(figures: Figures) -> list[str]:
-    """Why these figures say little: a line for each raw figure that spreads by 10 % or more of its
-    median, or was measured once only. Lost frames are counted, not measured."""
+    """Reasons why the figures are unreliable: a line for each raw figure that spreads by 10 % or
+    more of its median, or was measured only once. Lost frames are counts, so they are exempt."""
     raw = {name: figure for name, figure in figures.items()
            if RAW.fullmatch(name) and not OF_SETUPS.fullmatch(name) and figure["unit"] != "frames"}
     if not raw:
@@ -121,7 +120,7 @@ def unsteady(figures: Figures) -> list[str]:
 
 
 def front(figures: Figures, others: Figures) -> str:
-    """The README's few: each with its limit, and what MPICH reaches on Linux guests."""
+    """The README's few figures, each with its limit and MPICH's figure on Linux guests."""
     rows = []
     for what, name, peer, unit in FRONT:
         if name in figures:
@@ -141,7 +140,7 @@ def aims(figures: Figures) -> str:
 
 
 def memory(figures: Figures) -> str:
-    """Everything that does not go over cards."""
+    """All figures without network cards."""
     rows = [[name, spread(figure), figure["unit"], shown(figure["limit"])]
             for name, figure in figures.items() if not OVER_CARDS.match(name)]
     return markdown(["figure", "median (smallest to largest)", "unit", "limit"], rows) \
@@ -149,7 +148,7 @@ def memory(figures: Figures) -> str:
 
 
 def put_division(figures: Figures) -> str:
-    """What the instructions of a put to another node are for."""
+    """The instructions of a put to another node by purpose."""
     rows = [[share, shown(figures[f"insn_put_8B_{share}"]["median"]), what]
             for share, what in PUT_SHARES.items() if f"insn_put_8B_{share}" in figures]
     return markdown(["share", "instructions", "what"], rows) if rows else ""
@@ -171,7 +170,7 @@ def one_link(figures: Figures) -> str:
 
 
 def bypass(figures: Figures) -> str:
-    """A row for each time of work; wait, time to post, and all less the work, in ms."""
+    """A row for each duration of work: wait, time to post, and the total minus the work, in ms."""
     columns = [f"{link}_bypass_{size}KB" for link in LINKS for size in BYPASS_SIZES]
     rows = []
     for work in WORKS:
@@ -194,7 +193,7 @@ def controls(figures: Figures) -> str:
 
 
 def division(figures: Figures) -> str:
-    """Rows: shares; columns: a put's way out, its arrival, and that of an acknowledgement."""
+    """Rows: shares; columns: a put's sending, its arrival, and that of an acknowledgement."""
     ways = ("insn_tx_8B", "insn_rx_8B", "insn_rx_ack")
     whole = {"insn_tx_8B": "insn_put_far", "insn_rx_8B": "insn_arrival_far"}
     shares = ["", *dict.fromkeys(name.removeprefix(f"{way}_") for way in ways for name in figures
@@ -214,7 +213,7 @@ def division(figures: Figures) -> str:
 
 
 def setups(figures: Figures) -> str:
-    """Raw frames of each card, by how the nodes are joined and placed."""
+    """Raw frames of each card by how nodes are joined and placed."""
     what = [("raw_half_rtt_us", "half round trip, us"), ("raw_rate_per_s", "64 bytes, 1/s"),
             *((f"raw_MBps_{size}", f"{size} bytes, MB/s")
               for size in (1514, 9014, 9230, 16124, 60014))]
@@ -236,7 +235,7 @@ TABLES: dict[str, Callable[[Figures], str]] = {
 }
 
 
-# What peers' figures mean, in the order of the table.
+# Descriptions of the peers' figures, in the order of the table.
 PEERS = {
     "mpich_pp_8B_med": "MPICH, half round trip of 8 bytes",
     "mpich_pp_8B_min": "the quickest of them",
@@ -280,7 +279,7 @@ PEER_TABLES: dict[str, Callable[[Figures], str]] = {"peers": peers}
 
 
 def rewritten(page: str, report: dict, others: dict) -> str:
-    """The page with each place filled; a line says whose figures they are. `others`: a set of
+    """The page with each place filled; a line gives the figures' origin. `others`: a set of
     docs/peers.json."""
     def fill(match: re.Match[str]) -> str:
         name = match.group(2)
@@ -299,7 +298,8 @@ def rewritten(page: str, report: dict, others: dict) -> str:
 
 
 def quiet_report(source: Path) -> dict:
-    """What bench.py wrote, if it is of a committed state and of a quiet machine; ends if not."""
+    """The report of bench.py, if it is of a committed state and of a quiet machine; exits if
+    not."""
     if not source.exists():
         sys.exit(f"tables: {source} is not there: make bench")
     report = json.loads(source.read_text())
@@ -315,7 +315,7 @@ def quiet_report(source: Path) -> dict:
 
 
 def kept_peers() -> dict:
-    """The set of docs/peers.json that the tables quote: the last one that is of guests."""
+    """The set of docs/peers.json that the tables quote: the last one measured on guests."""
     sets = json.loads(KEPT_PEERS.read_text())
     return next(one for one in reversed(sets) if one["what"] != NATIVE)
 

@@ -3,10 +3,10 @@
 
     make bench ARGS='--group systems --only vmmc'     measures, into build/bench.json
     tests/bench/vmmc.py [--take]                      draws docs/vmmc-*.svg from docs/vmmc.json;
-                                                      --take brings build/bench.json there first
+                                                      --take copies build/bench.json there first
 
-How a figure is taken stands in tests/bench/vmmc/vmmc_bench.c. Figures of shared memory stand
-beside what Portals (latency) and the kernel's copy routine (bandwidth) reach in the same run.
+tests/bench/vmmc/vmmc_bench.c says how a figure is taken. Figures over shared memory have those of
+Portals (latency) and of the kernel's copy routine (bandwidth) in the same run as limits.
 """
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ DATA = TOP / "docs" / "vmmc.json"
 
 
 def numbered(got: dict[str, float], name: str) -> list[tuple[int, float]]:
-    """The figures NAME_S of a run, with S."""
+    """The figures NAME_S of a run by S."""
     return [(int(match[1]), value) for key, value in got.items()
             if (match := re.fullmatch(rf"{name}_(\d+)", key))]
 
 
 def latency(bench: Bench) -> None:
-    """Figure 2: half of a round trip; both sides look at their memory."""
+    """Figure 2: half of a round trip; both sides poll their memory."""
     for link in LINKS:
         got = bench.margay("-n", "2", "--link", link, app("vmmc_bench"), "latency",
                            bench.number(20000 if link == "shm" else 2000, 20), *HALTING[link],
@@ -72,7 +72,7 @@ def overhead(bench: Bench) -> None:
 
 
 def calls(bench: Bench) -> None:
-    """A null call of vRPC beside a round trip of VMMC, in turns; what waits is halted."""
+    """A null call of vRPC beside a round trip of VMMC, in turns; a waiting node halts."""
     for link in LINKS:
         got = bench.margay("-n", "2", "--link", link, str(BUILD / "tests" / "vrpc_calc.elf"),
                            "times", bench.number(5000 if link == "shm" else 300))

@@ -1,5 +1,5 @@
 /*
- * See card.h. Data: the card, the last frame that it handed up, what it has sent.
+ * See card.h. Data: the card, the last frame received, counts of sends.
  */
 #include "card.h"
 
@@ -110,7 +110,7 @@ void check_hang(void)
 	CHECK_IS(ended[1], 1);
 	CHECK_IS(nic->counters[NIC_DROPS_OUT], 1);
 	works();
-	wait_ms(10000);                /* with nothing to send it does not hang */
+	wait_ms(10000);                /* with nothing to send it is not taken for hung */
 	CHECK_IS(nic->counters[NIC_RESETS], 1);
 	CHECK_IS(fake_kernel.reports, 1);
 }
@@ -150,8 +150,8 @@ void check_gone(void (*set_gone)(bool gone), uint64_t most_ns)
 	CHECK_IS(send(2, 2), NIC_DOWN);
 	check_attempts(most_ns);
 	CHECK_IS(send(2, 2), NIC_DOWN);
-	CHECK_IS(nic->silent, NIC_FAILED);     /* nothing but a timer leads to the next attempt */
-	CHECK_IS(fake_kernel.reports, 2);      /* the reset, and that it does not obey */
+	CHECK_IS(nic->silent, NIC_FAILED);     /* only a timer starts the next attempt */
+	CHECK_IS(fake_kernel.reports, 2);      /* the reset, and that it failed */
 	set_gone(false);
 	wait_ms(2000);
 	CHECK(!fake_kernel.silenced);

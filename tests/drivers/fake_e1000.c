@@ -1,6 +1,6 @@
 /*
- * The fake card, and the kernel's functions that only its driver calls. Data: the one
- * card. The driver takes memory for its own record, the two rings, the buffers.
+ * The fake card, and the kernel's functions that only its driver calls. Data: the one card. The
+ * driver allocates its own record, the two rings and the buffers.
  */
 #include "fake_e1000.h"
 
@@ -63,7 +63,7 @@ static void out_of_reset(void)
 	fake.resets++;
 }
 
-/* The driver looks at the time in every loop that waits for the device. */
+/* The driver reads the time in every loop that waits for the device. */
 uint64_t now_ns(void)
 {
 	if (fake.gone) {

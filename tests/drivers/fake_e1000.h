@@ -1,8 +1,7 @@
 /*
- * One of Intel's gigabit cards made of plain memory, with kernel.h around its
- * driver: what test_e1000.c plays the device with. Its registers are memory that
- * the driver reads and writes; it looks at them when the driver looks at the time,
- * and when a test makes it receive or send.
+ * A model of Intel's gigabit cards in plain memory, with kernel.h around the driver, for
+ * test_e1000.c. The driver reads and writes registers in memory; the model checks them when the
+ * driver reads the time, and when a test makes it receive or send.
  */
 #ifndef TESTS_FAKE_E1000_H
 #define TESTS_FAKE_E1000_H
@@ -19,23 +18,23 @@ struct fake {
 	struct e1000_receive_descriptor *receive;
 	struct e1000_send_descriptor *send;
 	uint32_t receive_head, send_head;
-	bool gone;                 /* answers nothing but ones */
-	bool stuck;                /* does not come out of a reset */
-	bool slow;                 /* after a reset its link comes when a test says so */
+	bool gone;                 /* all registers read as ones */
+	bool stuck;                /* a reset never completes */
+	bool slow;                 /* after a reset the link comes up only when a test sets it */
 	bool routed;               /* its interrupt line reaches a processor */
-	uint32_t longest;          /* frame, as the kernel's command line says; 0: it does not */
+	uint32_t longest;          /* longest frame of the kernel's command line; 0: not given */
 	uint32_t resets;
 };
 
 extern struct fake fake;
 
-/* A new card, opened by its driver. Null: the driver refused, for `*why`. */
+/* A new card, opened by its driver. Null: the driver refused it; `*why` is the reason. */
 struct nic *fake_open(enum fake_kind kind, const char **why);
 
 uint32_t fake_read(uint32_t offset);
 void fake_write(uint32_t offset, uint32_t value);
 
-/* It fills the next descriptor, and says so. False: it has none. */
+/* The card fills the next descriptor, and reports it. False: it has none. */
 bool fake_fill(uint64_t state);
 
 #endif

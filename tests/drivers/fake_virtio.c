@@ -1,7 +1,6 @@
 /*
- * The fake card, and the kernel's functions that only its driver calls. Data: the one
- * card, and its buffers. The driver takes memory for its own record, the three rings'
- * parts, the headers.
+ * The fake card, and the kernel's functions that only its driver calls. Data: the one card, and its
+ * buffers. The driver allocates its own record, the parts of three rings, and the headers.
  */
 #define _GNU_SOURCE
 #include "fake_virtio.h"
@@ -18,7 +17,7 @@
 #include "kernel/devices/time.h"
 #include "card.h"
 
-#define FIRST_RING 1               /* the driver's record comes before it */
+#define FIRST_RING 1               /* allocation number; the driver's record is 0 */
 
 struct fake fake;
 
@@ -26,7 +25,7 @@ static void *twice;
 static uint64_t twice_bytes;
 static uint8_t registers[4096] __attribute__((aligned(64)));
 
-/* Where the parts of the registers are. */
+/* Offsets of the parts of the registers. */
 enum { AT_COMMON = 0, AT_CONFIG = 256, AT_NOTIFY = 512, CAP_COMMON = 0x40, CAP_NOTIFY = 0x60,
        CAP_CONFIG = 0x80 };
 
@@ -56,7 +55,7 @@ void *memory_take_twice(uint64_t bytes, uint64_t *physical)
 	return at;
 }
 
-/* In the place of the driver's own (build.mk): registers of memory forget at once. */
+/* Replaces the driver's own function (build.mk), as registers in memory reset at once. */
 bool __real_virtio_reset(struct virtio *virtio, uint64_t deadline);
 bool __wrap_virtio_reset(struct virtio *virtio, uint64_t deadline);
 bool __wrap_virtio_reset(struct virtio *virtio, uint64_t deadline)
@@ -95,7 +94,7 @@ uint32_t pci_config(const struct pci_device *device, uint32_t offset)
 	case VIRTIO_CAP_TYPE:   return caps[cap].type << 24;
 	case VIRTIO_CAP_OFFSET: return caps[cap].offset;
 	case VIRTIO_CAP_LENGTH: return caps[cap].bytes;
-	default:                return 0;       /* BAR 0; all doorbells are one */
+	default:                return 0;       /* BAR 0; one doorbell for all queues */
 	}
 }
 
@@ -116,7 +115,7 @@ static void answer_commands(void)
 	}
 }
 
-/* The driver looks at the time in every loop that waits for the device. */
+/* The driver reads the time in every loop that waits for the device. */
 uint64_t now_ns(void)
 {
 	if (!fake.control.table && fake_kernel.n_taken >= FIRST_RING + 9) {
@@ -233,7 +232,8 @@ static struct nic *open_card(const struct nic_setup *setup, uint32_t high, const
 	memset(registers, 0, sizeof(registers));
 	fake = (struct fake){ .common = registers + AT_COMMON, .config = registers + AT_CONFIG,
 	                      .stubborn = stubborn, .obeys = true };
-	/* Both halves of the features are one register here: VERSION_1 is bit 0 of the other. */
+	/* Both halves of the features are one register here; VERSION_1 is bit 0 of the upper
+	 * half. */
 	*(uint32_t *)(fake.common + COMMON_DEVICE_FEATURES) = (uint32_t)low | high;
 	*(uint16_t *)(fake.common + COMMON_QUEUE_SIZE) = FAKE_RING;
 	*(uint16_t *)(fake.config + NET_CONFIG_STATUS) = NET_STATUS_LINK_UP;

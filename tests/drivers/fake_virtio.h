@@ -1,8 +1,7 @@
 /*
- * A virtio network card made of plain memory, with kernel.h around its driver:
- * what the tests of drivers/virtio_net.c play the device with. The device keeps
- * no state but its rings: how many buffers it has used stands in them, and a
- * reset by the driver, which clears them, is a reset of the device too.
+ * A model of a virtio network card in plain memory, with kernel.h around the driver, for the tests
+ * of drivers/virtio_net.c. The rings, with their counts of used buffers, are its only state, so the
+ * driver's reset, which clears them, resets the device too.
  */
 #ifndef TESTS_FAKE_VIRTIO_H
 #define TESTS_FAKE_VIRTIO_H
@@ -25,23 +24,23 @@ struct fake {
 	struct fake_ring receive, transmit, control;
 	uint8_t *common, *config;  /* registers */
 	bool obeys;                /* answers the control queue */
-	bool deaf;                 /* does not reset a ring */
-	bool poor;                 /* the next card that is opened has no control queue */
-	bool stubborn;             /* does not reset, not even when it is opened */
-	uint8_t commands[FAKE_COMMANDS][2 + NIC_ADDRESS_BYTES]; /* that it was given */
+	bool deaf;                 /* ignores resets of a ring */
+	bool poor;                 /* the next card has no control queue */
+	bool stubborn;             /* ignores resets, even at opening */
+	uint8_t commands[FAKE_COMMANDS][2 + NIC_ADDRESS_BYTES]; /* commands received */
 	uint32_t n_commands;
 };
 
 extern struct fake fake;
 
-/* A new card, opened by its driver. Null: the driver refused, for `*why`. */
+/* A new card, opened by its driver. Null: the driver refused it; `*why` is the reason. */
 struct nic *fake_open(const char **why);
-/* The same as a bulk card; `ring_reset`: it can reset a ring by itself. */
+/* The same as a bulk card; `ring_reset`: it can reset single rings. */
 struct nic *fake_open_bulk(bool ring_reset, const char **why);
 
-/* It puts a frame into the oldest room: false: there is none, or it is too short. */
+/* The card writes a frame into the oldest buffer. False: there is none, or it is too short. */
 bool fake_land(const uint8_t *frame, uint32_t bytes);
-/* One used element, whatever it says. */
+/* Write one used element with any contents. */
 void fake_use(struct fake_ring *ring, uint32_t id, uint32_t bytes);
 
 #endif

@@ -1,14 +1,14 @@
 /*
- * The kernel's looking at its network cards (link_frames.c) and its waiting (wait.c), with a
- * card, a link and a clock that a test moves step by step. Everything is in here, those two
- * files too: each program of tests includes it once.
+ * The kernel's polling of its network cards (link_frames.c) and its waiting (wait.c), with a card,
+ * a link and a clock that a test moves step by step. This file includes those two; each test
+ * program includes it once.
  *
- * A step is each look at the clock and each call of the card. At the step that a test
- * chooses a frame arrives, or the card is through with a send.
+ * Each reading of the clock and each call of the card is a step. At the step that a test chooses a
+ * frame arrives, or the card completes a send.
  */
 #ifndef TESTS_DRIVERS_LOOKING_H
 #define TESTS_DRIVERS_LOOKING_H
-#define KERNEL_X86_H               /* the places of these two are taken here */
+#define KERNEL_X86_H               /* these two headers are replaced here */
 #define KERNEL_CPU_H
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,27 +34,27 @@ enum { STEP_NS = 100, STEPS = 300, NO_STEP = 1 << 30, WATCHDOG_NS = 200000, TURN
 enum what { FRAME, COMPLETION, NOTHING };
 
 static struct {
-	uint64_t now, timer;           /* ns; the timer is set for, or NEVER */
-	uint64_t deadline;             /* the link's, */
-	bool only_resends;             /* only to send something again */
-	uint32_t step, at;             /* how many there were, and when it happens */
+	uint64_t now, timer;           /* ns; the time for which the timer is set, or NEVER */
+	uint64_t deadline;             /* the link's deadline, */
+	bool only_resends;             /* which is only for a retransmission */
+	uint32_t step, at;             /* steps so far; the step of the event */
 	enum what what;
-	uint32_t frames, completions;  /* that the card has and the kernel has not looked at */
-	bool wanted, armed, interrupt; /* it shall interrupt; it may; it does */
-	uint32_t arrivals, alarms;     /* interrupts of the card, and of the timer */
+	uint32_t frames, completions;  /* at the card, not yet polled by the kernel */
+	bool wanted, armed, interrupt; /* interrupts: requested; enabled; raised */
+	uint32_t arrivals, alarms;     /* interrupts of the card and of the timer */
 	uint32_t pending;              /* sends of the link */
-	uint32_t end_at_rest;          /* of them, so many once the node is about to halt */
-	uint32_t rests;                /* times that what senders may wait for was acknowledged */
+	uint32_t end_at_rest;          /* how many of these end when the node is about to halt */
+	uint32_t rests;                /* times that acknowledgements were sent before a halt */
 	bool delays;                   /* messages are delayed for a batch */
-	uint32_t taken, ticks;         /* frames and times that the link has heard of */
-	bool over;                     /* what is waited for has ended */
+	uint32_t taken, ticks;         /* frames and ticks that the link has received */
+	bool over;                     /* the awaited event has happened */
 	jmp_buf asleep;
 } is;
 
 static struct nic fake_nic;
 static const struct nic_ops fake_ops;
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 static void frame_comes(void)
 {
@@ -68,7 +68,7 @@ static void step(void)
 		return;
 	if (is.what == FRAME)
 		frame_comes();
-	is.completions += is.what == COMPLETION; /* a send that is through does not interrupt */
+	is.completions += is.what == COMPLETION; /* the end of a send does not interrupt */
 }
 
 uint64_t now_ns(void)
@@ -101,7 +101,7 @@ static void cpu_halt(void)
 			is.now = is.timer;
 		alarm(false);
 	} else if (is.step <= is.at && is.at != NO_STEP) {
-		is.step = is.at;               /* time goes by */
+		is.step = is.at;               /* time passes */
 		step();
 		if (is.interrupt)
 			interrupt(false);
@@ -145,7 +145,7 @@ static void fake_interrupts(struct nic *card_, int on)
 
 static const struct nic_ops fake_ops = { .poll = fake_poll, .interrupts = fake_interrupts };
 
-/* ---- the kernel around ---- */
+/* ---- the rest of the kernel ---- */
 
 struct node node;
 struct parameters parameters;
@@ -200,7 +200,7 @@ struct frames *frames_open(void *memory, const struct link_config *config, struc
 	return &fake_frames;
 }
 
-/* Both let others send, which may want to be looked after soon. */
+/* Both let others send, which may need a poll soon. */
 static void soon(void) { is.deadline = is.now + 2000; }
 
 struct frames_wants frames_wants(const struct frames *frames, uint64_t late)

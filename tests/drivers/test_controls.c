@@ -1,7 +1,7 @@
 /*
- * What interrupts an application that computes, for each --control (looking.h): nothing while it
- * hears nothing, and the watchdog's arrivals only after long without a poll; but whenever
- * they come, the kernel looks at the card.
+ * Interrupts of an application that computes, for each --control (looking.h): none without
+ * messages, and with the watchdog only after a long time without a poll; but the kernel always
+ * polls the card in the end.
  */
 #include "looking.h"
 
@@ -17,7 +17,7 @@ static void compute(uint64_t ns)
 	}
 }
 
-/* It has waited for the last time, and nothing is under way. */
+/* It has waited for the last time, and nothing is pending. */
 static void begin_to_compute(enum control control, enum what what, uint32_t at)
 {
 	begin(control, NOTHING, NO_STEP);
@@ -62,7 +62,7 @@ TEST(the_watchdog_interrupts_after_a_long_time_without_a_poll)
 	}
 }
 
-/* What comes soon after a look waits: until the next one, or until that was long ago. */
+/* A frame soon after a poll waits for the next poll, or until the last poll is long ago. */
 TEST(the_watchdog_does_not_interrupt_soon_after_a_poll)
 {
 	begin_to_compute(CONTROL_WATCHDOG, NOTHING, NO_STEP);
@@ -102,7 +102,8 @@ TEST(the_watchdog_interrupts_once_and_rests_without_frames)
 	CHECK(is.armed);
 }
 
-/* From one that computes, and has just heard of a frame (its card is off) or not. */
+/* The application computes, and has just received a frame (the card's interrupts are off) or
+ * not. */
 TEST(the_watchdog_misses_nothing)
 {
 	for (uint32_t at = 0; at < STEPS; at++)
@@ -123,7 +124,7 @@ TEST(the_watchdog_misses_nothing)
 		}
 }
 
-/* More than one look takes: no interrupt comes for the rest. */
+/* More frames than one poll takes: no interrupt comes for the rest. */
 TEST(the_watchdog_comes_back_to_what_a_look_has_left)
 {
 	begin_to_compute(CONTROL_WATCHDOG, NOTHING, NO_STEP);

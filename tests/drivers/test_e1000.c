@@ -1,7 +1,7 @@
 /*
- * The drivers of Intel's cards against a card that does right, and against one that
- * writes nonsense, hangs, forgets, loses its link: counted, said once, recovered from.
- * Each test runs with both cards.
+ * The drivers of Intel's cards against a correct card, and against one that writes nonsense, hangs,
+ * forgets, or loses its link: counted, reported once, recovered from. Each test runs with both
+ * cards.
  */
 #include <string.h>
 
@@ -16,8 +16,8 @@
 	static void name(void)
 
 static enum fake_kind kind;
-static uint32_t longest;           /* frame, as the command line says; 0: as the data sheet says */
-static uint32_t echoes;            /* frames to send for each that comes */
+static uint32_t longest;           /* longest frame of the command line; 0: the data sheet's */
+static uint32_t echoes;            /* frames to send for each one received */
 static uint32_t tail_before;       /* REG_TDT when the last of them was sent */
 
 static void open_card(void)
@@ -77,7 +77,7 @@ TEST_CARDS(frames_of_all_sizes_come_whole)
 	close_card();
 }
 
-/* A frame of so many bytes is sent, one more byte is refused. */
+/* A frame of so many bytes is sent; one byte more is refused. */
 static void sends_at_most(uint32_t most)
 {
 	struct nic_piece piece = { frame, most };
@@ -95,7 +95,7 @@ static void sends_at_most(uint32_t most)
 	CHECK_IS(n_ended, 1);
 }
 
-/* A frame of so many bytes comes whole, one more byte is dropped. */
+/* A frame of so many bytes is received; one with one byte more is dropped. */
 static void receives_at_most(uint32_t most)
 {
 	CHECK(fake_receive(frame, most));
@@ -125,7 +125,7 @@ TEST_CARDS(longest_frame_is_the_data_sheets_or_what_the_command_line_says)
 	longest = 0;
 }
 
-/* A buffer takes no longer one, and all cards take the shortest. */
+/* Buffers hold no longer frames, and all cards accept the shortest. */
 TEST_CARDS(longest_frame_that_cannot_be_is_refused)
 {
 	static const uint32_t said[] = { 1, 1513, 16381, 65549, UINT32_MAX };
@@ -139,7 +139,7 @@ TEST_CARDS(longest_frame_that_cannot_be_is_refused)
 	}
 }
 
-/* An emulated card copies from one place: no place in a page is that of many of them. */
+/* Buffers start at different offsets in their pages, as an emulated card copies from one place. */
 TEST_CARDS(buffers_begin_at_all_places_of_a_page)
 {
 	uint64_t places = 0;
@@ -188,7 +188,7 @@ TEST_CARDS(frames_that_are_not_for_the_node_or_damaged_are_dropped)
 		CHECK(fake_fill(RX_DONE | RX_LAST | 100 | 1UL << (40 + bit)));
 	}
 	poll();
-	CHECK_IS(got_frames, 3);               /* of the eight, those without a frame's error */
+	CHECK_IS(got_frames, 3);               /* those of the eight without an error */
 	CHECK_IS(nic->counters[NIC_DROPS_IN], 5 + 5);
 	CHECK_IS(nic->counters[NIC_RESETS], 0);
 	works();
@@ -245,7 +245,7 @@ TEST_CARDS(lone_frame_leaves_at_once_and_answers_together)
 	close_card();
 }
 
-/* An interrupt silences the card; the next poll lets the next one come. */
+/* An interrupt disables the card's interrupts; the next poll enables them. */
 TEST_CARDS(one_interrupt_at_a_time)
 {
 	open_card();
@@ -259,7 +259,7 @@ TEST_CARDS(one_interrupt_at_a_time)
 	poll();
 	CHECK(fake_read(REG_ALLOW) & CAUSE_RECEIVED);
 	fake_write(REG_ALLOW, 0);
-	poll();                        /* nothing to do: the card is left alone */
+	poll();                        /* nothing to do: the card is not accessed */
 	nic->ops->interrupts(nic, 1);
 	CHECK_IS(fake_read(REG_ALLOW), 0);
 	nic->ops->interrupts(nic, 0);
@@ -269,7 +269,7 @@ TEST_CARDS(one_interrupt_at_a_time)
 	close_card();
 }
 
-/* As long as there is more to take, no interrupt need say so. */
+/* As long as more frames are left, no interrupt is needed. */
 TEST_CARDS(card_does_not_interrupt_while_frames_are_left)
 {
 	open_card();
@@ -383,7 +383,7 @@ TEST_CARDS(lost_link_is_said_once)
 	close_card();
 }
 
-/* Nothing is lost before there was a link. */
+/* A link that was never up is not lost. */
 TEST_CARDS(link_that_comes_late_is_not_said_to_be_lost)
 {
 	open_card();
@@ -404,7 +404,7 @@ TEST_CARDS(link_that_comes_late_is_not_said_to_be_lost)
 	close_card();
 }
 
-/* Its cause of an interrupt is looked into at once, whatever else there is. */
+/* The cause of an interrupt is read at once, whatever else is pending. */
 TEST_CARDS(lost_link_interrupts)
 {
 	open_card();
@@ -418,8 +418,8 @@ TEST_CARDS(lost_link_interrupts)
 	close_card();
 }
 
-/* Whatever it writes into its rings: every send ends once, and a card that comes to
- * its senses works. */
+/* With random writes into its rings every send still ends once, and the card works when it is
+ * correct again. */
 TEST_CARDS(random_card)
 {
 	uint64_t state = 20261121;

@@ -1,6 +1,6 @@
 /*
- * How the kernel looks at its network cards and waits (looking.h): whatever happens at whatever
- * moment, none is slept through, and the timer is set for what the link wants.
+ * The kernel's polling of its network cards and its waiting (looking.h): no event is slept through,
+ * at whatever moment it comes, and the timer is set for the link's deadline.
  */
 #include "looking.h"
 
@@ -15,7 +15,7 @@ static void waits(enum control control, enum what what, uint32_t at)
 	CHECK(wait_until(is_over, 0, NEVER, "the test"));
 }
 
-/* Of the end of a send the card says no more than that it is so when it is looked at. */
+/* The end of a send is visible only when the card is polled. */
 TEST(a_waiting_node_sleeps_over_nothing)
 {
 	for (uint32_t at = 0; at < STEPS; at++)
@@ -25,7 +25,7 @@ TEST(a_waiting_node_sleeps_over_nothing)
 		}
 }
 
-/* As one waits for the console within the link's own work, when nothing may look. */
+/* As in a wait for the console within the link's own code, where polling is off. */
 TEST(frames_that_come_while_looking_is_off_are_read_later)
 {
 	begin(CONTROL_INTERRUPT, FRAME, NO_STEP);
@@ -52,7 +52,7 @@ TEST(an_application_is_interrupted_by_what_comes)
 		is.rests = 0;
 		if (is.interrupt) {
 			link_frames_arrival(true);
-			CHECK_IS(is.rests, 1);  /* its sender waits for no timer */
+			CHECK_IS(is.rests, 1);  /* its sender needs no timeout */
 		}
 		CHECK_IS(is.taken, 1);
 		CHECK(is.armed);
@@ -67,7 +67,7 @@ TEST(the_links_time_is_served_while_one_waits)
 	CHECK_IS(is.ticks, 1);
 }
 
-/* Nor does a node that hears something now and then. */
+/* Nor does a node that sometimes receives a frame. */
 TEST(an_idle_node_wakes_for_no_timer)
 {
 	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
@@ -85,7 +85,7 @@ TEST(an_idle_node_wakes_for_no_timer)
 	CHECK_IS(is.ticks, 0);
 }
 
-/* Waits for 2 ms without an arrival, after a frame, and what was sent is due again soon. */
+/* Waits 2 ms without an arrival after a frame, while a retransmission is due soon. */
 static uint64_t halts_of_quick(bool only_resends)
 {
 	uint64_t before = node.counters[COUNTER_HALTS];
@@ -96,7 +96,7 @@ static uint64_t halts_of_quick(bool only_resends)
 	is.deadline = is.now + 500000;
 	is.only_resends = only_resends;
 	CHECK(!wait_until(is_over, 0, is.now + 2000000, "the test"));
-	CHECK_IS(slack_ns, SLACK_NS);       /* late by that, or nothing comes any more */
+	CHECK_IS(slack_ns, SLACK_NS);       /* late by the slack, or no more frames come */
 	return node.counters[COUNTER_HALTS] - before;
 }
 
@@ -110,10 +110,10 @@ TEST(timer_slack_grows_while_traffic_is_steady)
 		heard_ns = is.now;
 		steady = STEADY;
 		is.deadline = is.now + 40000000;
-		link_frames_alarm(false);       /* nothing has come */
+		link_frames_alarm(false);       /* nothing has arrived */
 		CHECK_IS(slack_ns, ns < MOST_SLACK_NS ? ns : MOST_SLACK_NS);
 	}
-	link_frames_arrival(true);              /* it computes: its peer may wait for it */
+	link_frames_arrival(true);              /* it computes, and its peer may wait for it */
 	CHECK_IS(slack_ns, SLACK_NS);
 }
 
@@ -187,13 +187,13 @@ static void do_one(void)
 
 static void look_at_deadline(void)
 {
-	is.deadline = 1000;                     /* long ago; the tick wants another one */
+	is.deadline = 1000;                     /* long ago; the tick sets another one */
 	link_frames_look();
 	soon();
 	link_frames_look();
 }
 
-/* 1 ms late at most: the application computes, and may send before that. */
+/* At most 1 ms late: the application computes, and may send before. */
 static bool is_set(void)
 {
 	return is.deadline != NEVER && is.timer <= is.deadline + 1000000;

@@ -1,10 +1,10 @@
 /*
- * The legacy interrupt controllers' driver against two 8259A made of plain memory: masks,
- * vectors, finding a line, the order of ends, interrupts that were none, closed inputs.
- * The model has what the data sheet (231468-003) says of fully nested mode; the
- * processor's port instructions are replaced here.
+ * The legacy interrupt controllers' driver against two 8259A made of plain memory: masks, vectors,
+ * finding a line, the order of ends, spurious interrupts, masked inputs. The model implements fully
+ * nested mode as in the data sheet (231468-003); the processor's port instructions are replaced
+ * here.
  */
-#define KERNEL_X86_H               /* its place is taken by the two functions below */
+#define KERNEL_X86_H               /* replaced by the two functions below */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -14,19 +14,19 @@
 enum { MASTER_PORT = 0x20, SLAVE_PORT = 0xa0, LEVEL_PORT = 0x4d0, CASCADE_INPUT = 2, NO_VECTOR = -1 };
 
 struct chip {
-	uint8_t lines;             /* bit per input: what the devices do */
-	uint8_t latched;           /* edges that no interrupt was made of */
+	uint8_t lines;             /* state of the inputs, a bit each */
+	uint8_t latched;           /* edges not yet acknowledged */
 	uint8_t level;             /* inputs that are level triggered */
 	uint8_t masks, service;
 	uint8_t base;              /* vector of input 0 */
-	uint8_t words;             /* ICW2 to ICW4 that are still to come */
+	uint8_t words;             /* how many of ICW2 to ICW4 are still expected */
 	uint8_t cascade;           /* ICW3 */
 	bool mode_8086, shows_service;
-	uint32_t ends;             /* that found something in service */
+	uint32_t ends;             /* EOIs that found something in service */
 };
 
 static struct chip chips[2];       /* first, second */
-static bool external;              /* the local APIC lets their interrupts through */
+static bool external;              /* the local APIC passes their interrupts on */
 static uint32_t ends_in_vain;
 
 static uint8_t asks(const struct chip *chip)
@@ -34,12 +34,12 @@ static uint8_t asks(const struct chip *chip)
 	return (uint8_t)(chip->lines & (chip->level | chip->latched));
 }
 
-/* The second one's output is the first one's input 2. */
+/* The second one's output is connected to the first one's input 2. */
 static bool has_request(const struct chip *chip)
 {
 	uint8_t open = asks(chip) & (uint8_t)~chip->masks;
 
-	/* fully nested: nothing of the same or a lower priority while one is in service */
+	/* fully nested: no interrupt of the same or lower priority while one is in service */
 	return open && (!chip->service || (open & -open) < (chip->service & -chip->service));
 }
 
@@ -64,7 +64,7 @@ static void line(uint32_t input, bool up)
 	settle();
 }
 
-/* One chip is asked for a vector: without a request it says input 7, and serves nothing. */
+/* Acknowledge at one chip: without a request the result is input 7, and nothing is in service. */
 static int acknowledge(struct chip *chip)
 {
 	uint8_t open = asks(chip) & (uint8_t)~chip->masks, bit = (uint8_t)(open & -open);
@@ -76,8 +76,8 @@ static int acknowledge(struct chip *chip)
 	return __builtin_ctz(bit);
 }
 
-/* The processor takes an interrupt; `withdrawn`: the devices' lines fell before it asked
- * which, too late for the one between the controllers. */
+/* The processor accepts an interrupt; `withdrawn`: the device's line falls before the
+ * acknowledge cycle, too late for the line between the controllers. */
 static int take(bool withdrawn)
 {
 	int vector;
@@ -162,7 +162,7 @@ void apic_open_legacy(void)
 
 /* ---- the tests ---- */
 
-static uint32_t wired;             /* bit per input that the device's line reaches */
+static uint32_t wired;             /* inputs that the device's line reaches, a bit each */
 
 static void move(void *context, bool up)
 {
@@ -226,14 +226,14 @@ TEST(a_line_is_found_by_moving_it)
 TEST(a_hint_is_believed_only_if_the_line_moves_it)
 {
 	begin();
-	CHECK(!route(0, 11));                           /* it reaches no input */
-	CHECK(!route(1u << 10 | 1u << 11, 255));        /* or two, of which none is said */
+	CHECK(!route(0, 11));                           /* it is connected to no input */
+	CHECK(!route(1u << 10 | 1u << 11, 255));        /* or to two, with no hint */
 	CHECK(!route(1u << 10 | 1u << 11, 5));
 	CHECK(route(1u << 10 | 1u << 11, 11));
 	CHECK_IS(opened, 1u << 11);
-	CHECK(route(1u << 9, 0));                       /* the clock's, which it cannot be */
+	CHECK(route(1u << 9, 0));                       /* the clock's input, which is impossible */
 	line(5, true);
-	CHECK(!route(1u << 5, 5));                      /* another device holds it */
+	CHECK(!route(1u << 5, 5));                      /* another device holds it active */
 	CHECK_IS(opened, 1u << 11 | 1u << 9);
 }
 
@@ -249,10 +249,10 @@ TEST(an_interrupt_is_ended_at_both_controllers)
 		for (int again = 0; again < 2; again++) {
 			line(input, true);
 			CHECK_IS(take(false), vector);
-			if (again)                              /* it is one all the same */
+			if (again)                              /* it is a real one nevertheless */
 				line(input, false);
 			CHECK(pic_begin(vector));
-			CHECK_IS(take(false), NO_VECTOR);       /* nothing while it is in service */
+			CHECK_IS(take(false), NO_VECTOR);       /* none while it is in service */
 			line(input, false);
 			pic_end(vector);
 			CHECK_IS(take(false), NO_VECTOR);
@@ -277,7 +277,7 @@ TEST(a_line_that_stays_up_interrupts_again)
 	nothing_in_service();
 }
 
-/* A request that is gone when the processor asks becomes input 7 of the asked controller. */
+/* A request that is withdrawn before the acknowledge cycle becomes input 7 of that controller. */
 TEST(interrupts_that_were_none_leave_nothing_in_service)
 {
 	static const struct { uint8_t input, says; } rows[] = { { 5, 7 }, { 7, 7 }, { 11, 15 }, { 15, 15 } };
@@ -289,7 +289,7 @@ TEST(interrupts_that_were_none_leave_nothing_in_service)
 		CHECK_IS(take(true), VECTOR_PIC + rows[i].says);
 		CHECK(!pic_begin(VECTOR_PIC + rows[i].says));
 		nothing_in_service();
-		line(rows[i].input, true);              /* and the next one comes */
+		line(rows[i].input, true);              /* the next one is accepted */
 		CHECK_IS(take(false), VECTOR_PIC + rows[i].input);
 		CHECK(pic_begin(VECTOR_PIC + rows[i].input));
 		pic_end(VECTOR_PIC + rows[i].input);
@@ -320,7 +320,7 @@ TEST(a_closed_input_leaves_the_others_open)
 	nothing_in_service();
 }
 
-/* As line_interrupt in kernel/transport/cards.c closes it: between begin and end. */
+/* As line_interrupt in kernel/transport/cards.c masks it: between begin and end. */
 TEST(an_input_that_is_closed_while_in_service_is_ended)
 {
 	begin();

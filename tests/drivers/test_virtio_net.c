@@ -1,6 +1,6 @@
 /*
- * The virtio driver against a card that does right, and against one that writes
- * nonsense, hangs, loses its link: counted, said once, recovered from.
+ * The virtio driver against a correct card, and against one that writes nonsense, hangs, or loses
+ * its link: counted, reported once, recovered from.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@ static void open_card(void)
 	use_card(opened, sizeof(struct net_header));
 }
 
-/* Sends until the card is full, from within the first call that says a frame is sent. */
+/* Sends until the card is full, from within the first callback of a completed send. */
 static void sent_and_send(void *context, uint64_t cookie)
 {
 	card_sent(context, cookie);
@@ -132,7 +132,7 @@ static void one_more(void *context, const uint8_t *bytes, uint32_t n)
 	card_received(context, bytes, n);
 }
 
-/* It would not interrupt: the device was told to when the first one comes. */
+/* It would not interrupt, as the device was told to do so for the first one. */
 TEST(what_arrives_during_a_poll_is_not_left)
 {
 	open_card();
@@ -211,7 +211,7 @@ TEST(card_that_hangs_is_reset)
 TEST(card_that_asks_for_a_reset_or_was_reset_gets_one)
 {
 	open_card();
-	nic->mtu = 1514;               /* its user wants no longer frames */
+	nic->mtu = 1514;               /* its user limits the length */
 	fake.common[COMMON_STATUS] |= STATUS_NEEDS_RESET;
 	wait_ms(300);
 	CHECK_IS(nic->counters[NIC_RESETS], 1);
@@ -228,7 +228,7 @@ TEST(card_that_does_not_come_back_is_tried_again)
 {
 	open_card();
 	CHECK_IS(send(1, 2), NIC_OK);
-	fake.obeys = false;            /* its filter cannot be set */
+	fake.obeys = false;            /* setting its filter fails */
 	receive_ahead();
 	poll();
 	CHECK_IS(ended[1], 1);
@@ -268,7 +268,7 @@ TEST(lost_link_is_said_once)
 	close_card();
 }
 
-/* It may not be looked at again for long. */
+/* The next poll may be long after. */
 TEST(change_of_state_is_looked_into_at_once)
 {
 	open_card();
@@ -311,8 +311,8 @@ TEST(card_whose_queues_have_shrunk_is_given_up)
 	close_card();
 }
 
-/* Whatever it writes into its rings: every send ends once, and a card that comes to
- * its senses works. */
+/* With random writes into its rings every send still ends once, and the card works when it is
+ * correct again. */
 TEST(random_card)
 {
 	uint64_t state = 20261121;

@@ -1,6 +1,6 @@
 /*
- * The virtio driver of bulk cards: rooms are filled in order and taken back, and a card
- * that is wrong writes to none that the driver's user has not given.
+ * The virtio driver of bulk cards: buffers are filled in order and taken back, and a faulty card
+ * writes only to buffers that the driver's user has posted.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static void open_card(bool ring_reset)
 	landed = lost = 0;
 }
 
-/* A room of `n` pieces of these bytes each, filled with 0xa5. */
+/* Post a buffer of `n` pieces of these bytes each, filled with 0xa5. */
 static int post(uint8_t *memory, uint32_t bytes, uint32_t n)
 {
 	struct nic_piece pieces[NIC_BULK_PIECES];
@@ -58,8 +58,8 @@ TEST(rooms_are_filled_in_their_order)
 
 	open_card(true);
 	CHECK_IS(nic->ring, ROOMS);
-	/* Short rooms first, so many that only their number is a limit; then the ring's 256
-	 * descriptors are, of which a room takes two more than it has pieces. */
+	/* First short buffers, limited only by their number; then the ring's 256 descriptors are
+	 * the limit, of which a buffer takes two more than it has pieces. */
 	for (uint32_t round = 0; round < 6; round++) {
 		uint32_t most = round ? NIC_BULK_PIECES : 1, n = 0;
 
@@ -81,13 +81,13 @@ TEST(rooms_are_filled_in_their_order)
 	CHECK_IS(poll(), 1);
 	CHECK_IS(last_bytes, FRAME);
 	CHECK_IS(memcmp(last, frame + HEADER, 65485), 0);
-	/* Shorter ones, and junk. */
+	/* Shorter frames, and junk. */
 	CHECK_IS(post(last, 65485, 1), NIC_OK);
 	CHECK_IS(nic->ops->post(nic, 0, 0, 1), NIC_OK);
 	CHECK_IS(fake_land(frame, 20), 1);
 	CHECK_IS(fake_land(frame, FRAME), 1);
 	CHECK_IS(poll(), 2);
-	/* One that does not fit spoils its own room and nothing else. */
+	/* A frame that does not fit spoils only its own buffer. */
 	CHECK_IS(post(memory, 100, 1), NIC_OK);
 	CHECK_IS(fake_land(frame, FRAME), 1);
 	CHECK_IS(poll(), 1);
@@ -99,7 +99,7 @@ TEST(rooms_are_filled_in_their_order)
 	free(last);
 }
 
-/* What the driver shows the device for interrupts: the number of a used buffer. */
+/* The number of the used buffer at which the driver requests an interrupt. */
 static uint16_t wanted(const struct fake_ring *ring)
 {
 	return ring->available->ring[FAKE_RING];
@@ -119,7 +119,7 @@ TEST(interrupts_come_at_rooms_that_tell_and_when_all_is_sent)
 		send_one();
 	poll();
 	CHECK_IS(wanted(&fake.receive), 4);
-	CHECK_IS(wanted(&fake.transmit), 0x8000);        /* few: none wakes the processor */
+	CHECK_IS(wanted(&fake.transmit), 0x8000);        /* few sends cause no interrupt */
 	for (uint32_t i = 5; i < 20; i++)
 		send_one();
 	for (uint32_t i = 0; i < 5; i++)
@@ -139,7 +139,7 @@ TEST(interrupts_come_at_rooms_that_tell_and_when_all_is_sent)
 	close_card();
 }
 
-/* It is not looked at again before that. */
+/* The driver is not polled before that. */
 TEST(a_card_at_rest_interrupts_for_what_it_is_given)
 {
 	uint8_t memory[100], sent[4096];
@@ -162,8 +162,8 @@ TEST(a_card_at_rest_interrupts_for_what_it_is_given)
 
 TEST(rooms_are_taken_back)
 {
-	/* by the ring; there is no ring reset; sends are under way; the ring does not obey;
-	 * by the ring, as what was sent has been read */
+	/* by a ring reset; there is no ring reset; sends are pending; the ring ignores the
+	 * reset; by a ring reset, as the sends have completed */
 	for (uint32_t how = 0; how < 5; how++) {
 		uint8_t sent[4096];
 		uint32_t sent_bytes;
@@ -177,7 +177,7 @@ TEST(rooms_are_taken_back)
 			fake_send(1, sent, &sent_bytes);
 		fake.deaf = how == 3;
 		nic->ops->take_back(nic);
-		/* ASan finds any write to it from now on. */
+		/* From now on ASan finds any write to it. */
 		free(memory);
 		CHECK_IS(fake_land(frame, HEADER + 100), 0);
 		CHECK_IS(nic->counters[NIC_RESETS], how > 0 && how < 4);

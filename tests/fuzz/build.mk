@@ -3,13 +3,13 @@
 
 FUZZ_TARGETS  := build/fuzz/fuzz_messages build/fuzz/fuzz_blocks build/fuzz/fuzz_frames
 FUZZ_SHARED   := $(filter-out tests/fuzz/fuzz_%.c,$(sort $(wildcard tests/fuzz/*.c)))
-# But for near.c, which wants a port and is tested by the host tests.
+# Without near.c, which needs a port and is tested by the host tests.
 FUZZ_ENGINE   := $(filter-out net/portals/near.c,$(sort $(wildcard net/portals/*.c)))
 FUZZ_CFLAGS   := $(HOST_CFLAGS) -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=all
 
-# The engine calls fuzz_edge at each basic block. libFuzzer has a function of
-# its own under the name that clang gives to it.
+# The engine calls fuzz_edge at each basic block, as libFuzzer itself uses the name that clang gives
+# to that function.
 build/fuzz/net/%.o: net/%.c
 	@mkdir -p $(@D)
 	@echo "  FUZZ  $<"
@@ -27,14 +27,14 @@ FUZZ_OBJECTS := $(FUZZ_ENGINE:%.c=build/fuzz/%.o) $(FUZZ_SHARED:%.c=build/fuzz/%
 build/fuzz/fuzz_%: build/fuzz/tests/fuzz/fuzz_%.o $(FUZZ_OBJECTS)
 	@clang -fsanitize=fuzzer,address,undefined $^ -o $@
 
-# That of frames has a world of its own.
+# The fuzzer of frames has its own world.
 FRAMES_OBJECTS := $(patsubst %.c,build/fuzz/%.o,$(sort $(wildcard net/link/*.c net/frames/*.c)) \
 	$(FUZZ_ENGINE) $(sort $(wildcard tests/fuzz/frames/*.c)) host/port.c host/crc.c)
 
 build/fuzz/fuzz_frames: $(FRAMES_OBJECTS)
 	@clang -fsanitize=fuzzer,address,undefined $^ -o $@
 
-# The same with clang's source coverage: which lines the corpus reaches.
+# The same with clang's source coverage, to show the lines that the corpus reaches.
 build/fuzz/coverage/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "  COV   $<"

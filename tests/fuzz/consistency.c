@@ -1,7 +1,7 @@
 /*
- * Whether a block is consistent, by its own look at it: every pool's free list
- * and its counts, every list in both directions, which object pins which, what event
- * queues still expect. Calls nothing of the engine; reads it field by field.
+ * An independent check that a block is consistent: every pool's free list and counts, every list in
+ * both directions, pinned objects, expected events of queues. Calls no engine function, but reads
+ * the fields directly.
  */
 #include <string.h>
 #include "../../net/portals/index.h"
@@ -10,7 +10,7 @@
 #define FREE(handle)  (HANDLE_KIND(handle) == KIND_FREE)
 #define MOST_ENTRIES  32u         /* of any pool */
 
-/* Of the block that is being looked at. */
+/* Facts about the block being checked. */
 struct look {
 	const struct process *process;
 	const struct process_view *view;
@@ -19,8 +19,8 @@ struct look {
 	uint8_t me_linked[MES];       /* on its portal's list */
 	uint8_t chained[MES];         /* in a chain of the index */
 	uint8_t md_linked[MDS];       /* on its entry's list */
-	uint32_t pins[MDS];           /* operations that hold it */
-	uint32_t begun[EQS];          /* events that are still to come */
+	uint32_t pins[MDS];           /* operations that pin it */
+	uint32_t begun[EQS];          /* events still expected */
 	uint32_t reserved[EQS];
 };
 
@@ -170,8 +170,8 @@ static void check_chain(struct look *look, const struct chain *chain, uint32_t n
 	MUST(chain->last == before);
 }
 
-/* Every entry of an indexed portal has the mask that it needs, or that of the rest, and is
- * in the chain that its key says; and the numbers grow along the list. */
+/* Every entry of an indexed portal has its mask, or the shared last one, and is in its key's
+ * chain, and the numbers grow along the list. */
 static void check_index(struct look *look)
 {
 	const struct process_view *view = look->view;

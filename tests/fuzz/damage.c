@@ -1,13 +1,12 @@
 /*
- * Steps of a damaged neighbour: it writes into a block what no engine would.
- * Fields are hit where they lie, with values like an index, an address, a
- * length, a handle, or one bit more; or a whole area becomes noise.
+ * Steps of a faulty neighbour, which writes into a block what no engine would: a field gets an
+ * index, an address, a length, a handle or a flipped bit, or a whole area becomes noise.
  */
 #include <string.h>
 #include "../../net/portals/index.h"
 #include "fuzz.h"
 
-/* Entries of a pool that were ever used: damage elsewhere is seldom seen. */
+/* Entries of a pool that were ever used: damage elsewhere rarely has an effect. */
 static uint32_t used(const struct process *process, enum block_pool pool, uint32_t count)
 {
 	uint32_t fresh = process->view.block->pools[pool].fresh;
@@ -61,7 +60,7 @@ static struct range part(const struct process *process, uint32_t which)
 
 #define PARTS 15u
 
-/* A value in place of `old`. */
+/* A replacement for `old`. */
 static uint64_t value_of(const struct process *process, const struct step *step, uint64_t old)
 {
 	switch (step->d % 12) {
@@ -91,7 +90,7 @@ static uint64_t value_of(const struct process *process, const struct step *step,
 	}
 }
 
-/* Noise: mostly small numbers, so that walks go on. */
+/* Noise: mostly small numbers, so that walks of lists continue. */
 static void noise(uint8_t *at, uint64_t bytes, uint64_t state, uint8_t how)
 {
 	for (uint64_t i = 0; i + 8 <= bytes; i += 8) {

@@ -1,7 +1,6 @@
 /*
- * Steps of delivery: messages arrive, in three phases or in one;
- * operations end late or never. What is granted must be the memory of a
- * descriptor that admits it.
+ * Steps of delivery: messages arrive, in three phases or in one; operations end late or never. The
+ * granted range must be memory of a descriptor that allows the operation.
  */
 #include <string.h>
 #include "fuzz.h"
@@ -29,7 +28,7 @@ static int is_request(const struct message *message)
 	       message->operation < MESSAGE_OPERATIONS && !is_answer(message);
 }
 
-/* What may be granted, and to which process; *md is the descriptor. */
+/* What may be granted, and at which process; *md is the descriptor. */
 static void check_range(struct process *process, const struct message *message,
 			const struct grant *grant, struct known *md)
 {
@@ -45,7 +44,7 @@ static void check_range(struct process *process, const struct message *message,
 				  message->operation != MESSAGE_GET));
 }
 
-/* An answer that a message has led to; its payload is what was granted. */
+/* An answer to a message; its payload is the granted range. */
 static void answered(const struct message *message, const struct message *answer, int from,
 		     const struct grant *grant)
 {
@@ -54,7 +53,7 @@ static void answered(const struct message *message, const struct message *answer
 	post(answer, from, grant);
 }
 
-/* An answer that is not waited for is discarded. */
+/* An unexpected answer is discarded. */
 static void check_belief(const struct message *message, int waits, int result)
 {
 	if (is_answer(message) && !waits)
@@ -91,7 +90,7 @@ static void deliver(struct process *process, const struct step *step)
 			 opened->used ? (int)opened->p : -1, &opened->grant);
 }
 
-/* Bytes move: from the sender's memory, or from nowhere in parts; or are read. */
+/* Move the payload: from the sender's memory, or made up, in parts; or read it. */
 static void data(const struct step *step)
 {
 	static uint8_t read[SEGMENT];
@@ -151,8 +150,8 @@ static void end(const struct step *step)
 
 /* ---- in one step ---- */
 
-/* The payload, of which one byte more would be a fault. What lies in pieces at its
- * sender is put together first, as a link does. */
+/* The payload, placed so that one byte more would fault. Pieces at the sender are joined first,
+ * as a link does. */
 static const uint8_t *payload_for(const struct letter *letter, int is_wild)
 {
 	static uint8_t *end;
@@ -170,7 +169,7 @@ static const uint8_t *payload_for(const struct letter *letter, int is_wild)
 	return end - bytes;
 }
 
-/* All memory that a message might rightly change: which of it, only the grant says. */
+/* All memory that a message may change; only the grant shows which part. */
 static void allow_all(struct process *process, const struct message *message)
 {
 	struct grant all = { .pieces = 1, .bytes = ~0ULL };
@@ -216,7 +215,7 @@ static void deliver_at_once(struct process *process, const struct step *step)
 		if (letter.message.operation != MESSAGE_GET)
 			memory_allow_grant(process, &md, &grant);
 	} else {
-		/* atomics of nonsense are discarded before anything else */
+		/* invalid atomic operations are discarded first */
 		MUST_IF_WHOLE(found == HANDLE_NONE || !is_request(&letter.message) ||
 			      letter.message.length > DELIVER_INLINE_BYTES ||
 			      letter.message.operation >= MESSAGE_ATOMIC);

@@ -1,11 +1,11 @@
 /*
- * Steps of a block's owner: descriptors come, change and go. An iovec
- * descriptor's array is written into the segment first, mostly.
+ * Steps of a block's owner that make, update and remove descriptors. An iovec descriptor's array is
+ * mostly written into the segment first.
  */
 #include <string.h>
 #include "fuzz.h"
 
-/* A place for a new descriptor: one that is gone, or null if all live. */
+/* A place for a new descriptor: a removed one's, or null if all are in use. */
 static struct known *free_md(struct process *process)
 {
 	for (uint32_t i = 0; i < MDS; i++)
@@ -53,10 +53,10 @@ static struct md_args arguments(struct process *process, const struct step *step
 	return args;
 }
 
-/* The part of the segment that is among these addresses. */
+/* The part of the segment between these addresses. */
 static struct range within(uint64_t start, uint64_t bytes)
 {
-	uint64_t last = start + bytes - 1; /* nothing wraps: that was refused */
+	uint64_t last = start + bytes - 1; /* no overflow: such ranges were refused */
 
 	if (start < BASE)
 		start = BASE;
@@ -65,7 +65,7 @@ static struct range within(uint64_t start, uint64_t bytes)
 	return (struct range){ start - BASE, bytes && last >= start ? last - start + 1 : 0 };
 }
 
-/* The memory of a descriptor that was made has been checked, or each operation will be. */
+/* The memory of a new descriptor was checked, or each operation will check it. */
 static int checked(const struct process_view *view, const struct md_args *args)
 {
 	MUST(!(args->options & MD_SPAN) || !(args->options & MD_IOVEC));
@@ -73,7 +73,7 @@ static int checked(const struct process_view *view, const struct md_args *args)
 	       view_may_use(view, args->start - BASE, args->length, args->options & MD_OP_PUT);
 }
 
-/* What the descriptor may touch from now on, by the segment as it is. */
+/* The memory that the descriptor may access from now on, by the current segment. */
 static void learn(const struct process *process, struct known *known, handle_t handle,
 		  const struct md_args *args)
 {
@@ -83,7 +83,8 @@ static void learn(const struct process *process, struct known *known, handle_t h
 	if (!(args->options & MD_IOVEC)) {
 		known->pieces = 1;
 		known->memory[0] = (struct range){ args->start - BASE, args->length };
-		if (args->options & MD_SPAN) /* of the segment what an operation may touch */
+		/* the part of the segment that operations may access */
+		if (args->options & MD_SPAN)
 			known->memory[0] = within(args->start, args->length);
 		return;
 	}

@@ -1,10 +1,9 @@
 #!/bin/sh
-# The fuzzers at work, from the top folder; `make fuzz`, `make fuzz-corpus` and
-# `make fuzz-coverage` build the programs and call this.
-#   search SECONDS   all targets at once, from the corpus on; what they reach goes
-#                    to build/fuzz/found, inputs that fail to build/fuzz/failed
-#   merge            the corpus anew: the fewest files that reach as much
-#   coverage         which lines of the engine the corpus reaches
+# Runs the fuzzers, from the top folder; `make fuzz`, `make fuzz-corpus` and `make fuzz-coverage`
+# build the programs and call this. search SECONDS   all targets at once, starting from the corpus;
+# new inputs go to build/fuzz/found, failing ones to build/fuzz/failed merge            makes the
+# corpus again: the fewest files with the same coverage coverage         shows the lines of the
+# engine that the corpus reaches
 set -u
 targets="messages blocks frames"
 corpus=tests/fuzz/corpus

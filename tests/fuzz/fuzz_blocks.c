@@ -1,6 +1,6 @@
 /*
- * The fuzzer of blocks: every call against a block that a damaged neighbour
- * changes between the calls, and during them. See fuzz.h.
+ * The fuzzer of blocks: every call on a block that a faulty neighbour changes between and during
+ * calls. See fuzz.h.
  */
 #include "fuzz.h"
 

@@ -1,6 +1,6 @@
 /*
- * Grants: whether the range that one names is where a descriptor had its
- * memory when the owner made it, whatever the block says by now.
+ * Grants: whether the granted range is memory that a descriptor had when its owner made it,
+ * whatever the block contains now.
  */
 #include "fuzz.h"
 
@@ -13,13 +13,13 @@ static struct range part_of(const struct known *md, uint64_t at)
 	return (struct range){ 0, 0 };
 }
 
-/* An iovec's range is logical: ask for it span by span, as runners do. */
+/* An iovec's range is logical: resolve it span by span, as runners do. */
 static void check_spans(struct process *process, const struct known *md,
 			const struct grant *grant)
 {
 	struct span span;
 
-	/* deliver_inline has unlinked it by now: memory_check will say */
+	/* deliver_inline may have unlinked it: memory_check will tell */
 	if (!md_lookup(&process->view, grant->md))
 		return;
 	for (uint64_t at = 0; at < grant->bytes; at += span.bytes) {

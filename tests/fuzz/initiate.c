@@ -1,6 +1,6 @@
 /*
- * Steps of the initiator: puts, gets, exchanges and atomic operations start,
- * and their sends end.
+ * Steps of the initiator, which start puts, gets, exchanges and atomic operations, and end their
+ * sends.
  */
 #include "fuzz.h"
 
@@ -41,7 +41,7 @@ static struct send *free_send(void)
 	return 0;
 }
 
-/* A send that has begun: what it sends lies in its descriptor. */
+/* A send that has begun: its payload must be in its descriptor. */
 static void sending(struct process *process, struct send *send, handle_t handle)
 {
 	struct known md;
@@ -52,7 +52,7 @@ static void sending(struct process *process, struct send *send, handle_t handle)
 	post(&send->message, (int)send->p, &send->grant);
 }
 
-/* Bytes of payload that a message has at its source. */
+/* Length of a message's payload at its source. */
 static uint64_t payload_of(const struct message *message)
 {
 	int is_atomic = message->operation == MESSAGE_ATOMIC ||
@@ -63,7 +63,7 @@ static uint64_t payload_of(const struct message *message)
 								      : message->length;
 }
 
-/* The plainest puts in one step: 1 if this is one. Nothing pins its descriptor. */
+/* Puts on the fast path, in one step; returns 1 if this is one. Its descriptor is not pinned. */
 static int brief(struct process *process, const struct initiator_args *args,
 		 struct send *send)
 {

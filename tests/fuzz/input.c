@@ -1,6 +1,6 @@
 /*
- * The fuzzers' input: from a step's bytes to lengths, addresses and handles.
- * Most choices name something that exists, so that most calls get deep.
+ * The fuzzers' input: from a step's bytes to lengths, addresses and handles. Most choices name
+ * existing objects, so that most calls get past the checks.
  */
 #include "fuzz.h"
 
@@ -39,7 +39,7 @@ uint32_t identity(uint8_t x, uint32_t own)
 	return x < 240 ? own : x & 3;
 }
 
-/* Not a handle of the kind, but nearly. */
+/* Almost a handle of this kind. */
 handle_t damaged_handle(handle_t handle, uint8_t how)
 {
 	switch (how & 7) {
@@ -62,7 +62,7 @@ handle_t damaged_handle(handle_t handle, uint8_t how)
 	}
 }
 
-/* Choices: bit 7 a wrong handle, bit 6 also one that is gone, else one that lives. */
+/* Choices: bit 7 a wrong handle, bit 6 possibly a stale one, otherwise a live one. */
 #define SOME(count, at, lives) \
 	uint32_t first = (choice & 63) % (count); \
 	if (!(choice & 64)) \

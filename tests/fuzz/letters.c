@@ -1,6 +1,6 @@
 /*
- * The fuzzers' messages: what the processes have sent and not yet received, in
- * any order, twice, changed, or invented. Owns the post.
+ * The fuzzers' messages: those sent and not yet received, delivered in any order, twice, or
+ * changed, and invented ones. Owns the posted messages.
  */
 #include "fuzz.h"
 
@@ -26,11 +26,11 @@ void letters_forget(uint32_t p, handle_t md)
 		forget(&fuzz.opened[i].letter, p, md);
 }
 
-/* Something that no kernel sent. */
+/* A message that no kernel sent. */
 static struct message invented(struct process *process, const struct step *step)
 {
 	const struct operation *op = &process->view.ops[step->w % OPS];
-	int aimed = step->f & 64;     /* at this operation, if it is an answer */
+	int aimed = step->f & 64;     /* at this operation, for an answer */
 	uint8_t operation = step->b % (MESSAGE_OPERATIONS + 1);
 
 	return (struct message){
@@ -50,7 +50,7 @@ static struct message invented(struct process *process, const struct step *step)
 	};
 }
 
-/* A letter's message with one field of another value. */
+/* A letter's message with one field changed. */
 static void change(struct message *message, const struct step *step)
 {
 	uint64_t value = amount(step->y);

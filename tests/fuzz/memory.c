@@ -1,13 +1,12 @@
 /*
- * What a step may change: nothing of a segment but what it was allowed to, and
- * nothing of the other process's block. Owns the map of the bytes that the
- * step under way may write.
+ * What a step may change: only permitted bytes of a segment, and nothing in the other process's
+ * block. Owns the map of the bytes that the current step may write.
  */
 #include <string.h>
 #include "fuzz.h"
 
 static uint8_t allowed[PROCESSES][SEGMENT];
-static int any[PROCESSES];        /* something is allowed */
+static int any[PROCESSES];        /* some bytes are permitted */
 
 void memory_forbid(void)
 {
@@ -39,7 +38,7 @@ static void check_segment(struct process *process, uint32_t p)
 	memcpy(process->shadow_segment, process->segment, SEGMENT);
 }
 
-/* The engine's word of each queue that fills: any event may be the one. */
+/* The engine's word for filling of each queue: any event may change it. */
 static void allow_filled(struct process *process)
 {
 	for (uint32_t i = 0; i < EQS; i++) {

@@ -1,7 +1,7 @@
 /*
- * How libFuzzer changes inputs: whole steps come, go, move and repeat, and
- * fields within a step change, so that a step never shifts into the next.
- * Short phrases of steps that belong together get the search started.
+ * How libFuzzer changes inputs: whole steps are inserted, removed, moved and repeated, and fields
+ * within a step change, so that steps stay aligned. Short sequences of related steps start the
+ * search.
  */
 #include <string.h>
 #include "fuzz.h"
@@ -38,7 +38,7 @@ static struct step random_step(uint64_t *state, uint32_t kind)
 	return step;
 }
 
-/* What belongs together, in this order. */
+/* Sequences of related steps. */
 static const uint8_t phrases[][8] = {
 	{ STEP_EQ_ALLOC, STEP_ME_ATTACH, STEP_MD_ATTACH, STEP_DELIVER, STEP_DATA, STEP_END, 0xff },
 	{ STEP_ME_ATTACH, STEP_MD_ATTACH, STEP_DELIVER, STEP_DELIVER, STEP_END, STEP_END, 0xff },
@@ -142,7 +142,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 	return have * BYTES;
 }
 
-/* The beginning of one, the end of the other. */
+/* The beginning of one input and the end of another. */
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b,
 				 size_t b_size, uint8_t *out, size_t max_size,
 				 unsigned int seed)

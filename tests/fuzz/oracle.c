@@ -1,7 +1,6 @@
 /*
- * Which descriptor a request must find, and whether an answer is waited for (rule 17), by
- * the plain search of the rules: the engine's index, and its two ways of delivering, must
- * come to the same.
+ * The descriptor that a request must find, and whether an answer is expected (rule 17), by the
+ * rules' plain search: the engine's index and both ways of delivering must give the same.
  */
 #include "../../net/portals/atomic.h"
 #include "fuzz.h"
@@ -42,7 +41,7 @@ static int accepts(const struct md *md, const struct message *message)
 	       (offset <= md->room && message->length <= md->room - offset);
 }
 
-/* Rule 35: the application may use what an accepted request touches. */
+/* Rule 35: the application may access the memory of an accepted request. */
 static int usable(const struct process_view *view, const struct md *md,
 		  const struct message *message)
 {

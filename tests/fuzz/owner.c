@@ -1,7 +1,6 @@
 /*
- * Steps of a block's owner: queues and entries come and go, the interface
- * closes and opens, the application reads its events. A call that returns an
- * error must have changed nothing (rule 33).
+ * Steps of a block's owner that make and remove queues and entries, close and open the interface,
+ * and read events. A call that returns an error must have changed nothing (rule 33).
  */
 #include <string.h>
 #include "fuzz.h"
@@ -44,7 +43,8 @@ static void alloc(struct process *process, const struct step *step)
 	MUST_IF_WHOLE(i < EQS);
 	if (i == EQS)
 		i = step->a % EQS;
-	/* what the application is told must be in the event area, whatever the block says */
+	/* the address returned to the application must be in the event area, whatever the block
+	 * contains */
 	MUST(info.count > 0 && !(info.count & (info.count - 1)));
 	MUST(info.first_slot < SLOTS && info.count <= SLOTS - info.first_slot);
 	MUST_IF_WHOLE(info.count >= count);
@@ -56,7 +56,7 @@ static void alloc(struct process *process, const struct step *step)
 	eq_advance(&process->readers[i], process->readers[i].next);
 }
 
-/* Take events as the library does; or write nonsense into the word. */
+/* Read events as the library does, or write an invalid value into the word. */
 static void read_events(struct process *process, const struct step *step)
 {
 	uint32_t i = step->a % EQS;
@@ -155,7 +155,7 @@ static void set_ac(struct process *process, const struct step *step)
 	check_error(process, ac_set(fuzz_enter(process), step->a % 8, &args));
 }
 
-/* Less than there is, so that what is granted runs out first. */
+/* Less than the pools have, so that the grants are exhausted first. */
 static void grant(struct process_view *view, const struct step *step)
 {
 	const struct block_limits wanted = {
@@ -197,7 +197,7 @@ static void life(struct process *process, const struct step *step)
 	}
 }
 
-/* The memory of a descriptor, as the engine's callers ask for it. */
+/* The memory of a descriptor, by the calls that the engine's callers use. */
 static void ask_span(const struct process *process, const struct step *step)
 {
 	const struct md *md = md_lookup(&process->view, some_md(process, step->e));
@@ -208,7 +208,7 @@ static void ask_span(const struct process *process, const struct step *step)
 		     (span.offset <= SEGMENT && span.bytes <= SEGMENT - span.offset));
 }
 
-/* Limits that make no sense, or do not fit, make no view. */
+/* Invalid limits, or limits that do not fit, are refused. */
 static void ask_limits(const struct process *process, const struct step *step)
 {
 	struct block_limits limits = process->view.limits;

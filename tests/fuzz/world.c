@@ -1,7 +1,6 @@
 /*
- * The fuzzers' world: two processes whose blocks and segments lie between
- * forbidden pages; the loop over the steps; the count of basic blocks. Owns
- * all state of an input.
+ * The fuzzers' world: two processes whose blocks and segments are between inaccessible pages, the
+ * loop over the steps, the count of basic blocks. Owns all state of an input.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +8,7 @@
 #include <sys/mman.h>
 #include "fuzz.h"
 
-#define GUARD  (32ULL << 20)      /* more than any index of 16 bits reaches */
+#define GUARD  (32ULL << 20)      /* beyond the reach of any 16-bit index */
 
 struct fuzz fuzz;
 uint64_t fuzz_block_bytes;
@@ -19,7 +18,7 @@ static const struct block_limits limits = {
 	.outbox = 1, .slots = SLOTS, .pieces = PIECES
 };
 
-/* A change of a block that waits for its edge. */
+/* A pending change of a block at a given edge. */
 static struct {
 	uint32_t edge;
 	uint32_t bytes;
@@ -116,7 +115,7 @@ void fuzz_reset(int damaging)
 	later.edge = 0;
 }
 
-/* FUZZ_TRACE=1 shows an input's steps. */
+/* FUZZ_TRACE=1 prints an input's steps. */
 static void trace(const struct step *step)
 {
 	static const char *const names[STEP_KINDS] = { FUZZ_STEPS(STEP_NAME) };

@@ -1,9 +1,8 @@
-"""What GCC's own tests for nodes share: unpacking, directives, running side by side, verdicts.
+"""Shared by GCC's own tests on nodes: unpacking, directives, parallel runs, verdicts.
 
-A suite is a Python file here, NAME.py, which defines a kind of Test and calls main. Beside it
-lies NAME.txt, the file of reasons: `test: reason` for each test that does not pass. Another one
-that fails, or one of those that passes, is an error. `test: sometimes: reason` is for one that
-may do either.
+A suite is a Python file here, NAME.py, which defines a kind of Test and calls main. NAME.txt beside
+it has the reasons: `test: reason` for each test that does not pass. It is an error if another test
+fails, or if one of these passes. `test: sometimes: reason` is for one that may do either.
 """
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ MARGAY = ROOT / "tools" / "margay"
 VERSION = "12.2.0"
 FOLDER = ROOT / "build" / f"gcc-{VERSION}-tests"
 SECONDS = 120                          # a hang, not a measurement
-# Several side by side, on a host that may have more to do: a node may be slow to start.
+# Several run in parallel, on a host that may be busy: a node may start slowly.
 ENVIRONMENT = {**os.environ, "MARGAY_BOOT_SECONDS": str(SECONDS)}
 MACHINE = "x86_64-margay-linux-musl"   # the libraries are built for this name
 SOMETIMES = "sometimes: "
@@ -48,7 +47,7 @@ def unpacked(part: str) -> Path:
             try:
                 os.rename(f"{folder}/gcc-{VERSION}/{part}", place)
             except OSError:
-                if not place.exists():     # another one was faster
+                if not place.exists():     # another process was faster
                     raise
     return place
 
@@ -56,7 +55,7 @@ def unpacked(part: str) -> Path:
 # ---- directives ----
 
 def arguments(text: str) -> list:
-    """Tcl's words of a directive: strings, and lists for what is in braces."""
+    """The Tcl words of a directive: strings, and lists for words in braces."""
     stack: list[list] = [[]]
     for match in WORD.finditer(text):
         quoted, brace, operator, word = match.groups()
@@ -75,8 +74,8 @@ def arguments(text: str) -> list:
 
 
 def selects(selector: str | list[Any], has: Callable[[str], bool]) -> bool:
-    """Is this machine one of those that the selector names? They are patterns of names, or what
-    has() knows, joined by !, && and ||; a list of patterns is for each of them."""
+    """Whether the selector names this machine. A selector has patterns of names, or features of
+    has(), joined by !, && and ||; a list of patterns means any of them."""
     if isinstance(selector, str):
         return fnmatch.fnmatch(MACHINE, selector) if "-" in selector else has(selector)
     words = selector
@@ -92,9 +91,9 @@ def selects(selector: str | list[Any], has: Callable[[str], bool]) -> bool:
 
 
 class Test:
-    """A program, with what its comments say about it."""
+    """A program, with its directives."""
 
-    usual: list[str] = []              # options of one that names none
+    usual: list[str] = []              # options of a program without dg-options
 
     def __init__(self, path: Path, name: str = "") -> None:
         self.path = path
@@ -106,12 +105,12 @@ class Test:
         return any(name == directive for name, _ in self.directives)
 
     def knows(self, target: str) -> bool:
-        """Is a node what GCC calls by this name?"""
+        """Whether a node has the feature of this name in GCC's tests."""
         raise NotImplementedError
 
     def selected(self, words: list, kind: str = "target") -> bool:
-        """Does { target ... } (or xfail) among a directive's words name this machine? A few
-        stand in quotes: "xfail *-*-*"."""
+        """Whether { target ... } (or xfail) among a directive's words names this machine. A few
+        are in quotes: "xfail *-*-*"."""
         for word in words:
             if isinstance(word, str) and word.startswith(kind + " "):
                 word = word.split()
@@ -122,7 +121,8 @@ class Test:
         return kind == "target"
 
     def condition(self, words: list) -> bool:
-        """Of dg-skip-if and its like: the machine, options that count, options that do not."""
+        """Whether dg-skip-if or a similar directive applies: the machine, options that count,
+        options that do not."""
         def given(options: str | list[str]) -> bool:
             patterns = [options] if isinstance(options, str) else options
             return any(fnmatch.fnmatch(word, pattern) for word in self.options()
@@ -133,13 +133,13 @@ class Test:
                                                  given(included)) and not given(excluded)
 
     def required(self) -> list[str]:
-        """What it needs of a machine."""
+        """The machine features that it needs."""
         return [words[0] if name == "dg-require-effective-target" else name[len("dg-require-"):]
                 for name, words in self.directives
                 if name.startswith("dg-require-") and self.selected(words[1:])]
 
     def runs(self) -> bool:
-        """Is it to be run, and here?"""
+        """Whether it is to be run on nodes."""
         return any(words[:1] == ["run"] and self.selected(words[1:])
                    for name, words in self.directives if name == "dg-do") \
             and all(map(self.knows, self.required())) \
@@ -156,7 +156,7 @@ class Test:
                 if name == directive and words and self.selected(words[1:])]
 
     def options(self) -> list[str]:
-        """The last dg-options counts, as in dejagnu."""
+        """The last dg-options applies, as in dejagnu."""
         return [*(self.lines("dg-options") or [self.usual])[-1],
                 *self.words("dg-additional-options")]
 
@@ -171,7 +171,7 @@ class Test:
         raise NotImplementedError
 
     def check(self) -> str:
-        """'' if it passes, or what is wrong."""
+        """'' if it passes, or the failure."""
         factor = max([1.0, *(float(word) for word in self.words("dg-timeout-factor"))])
         with tempfile.TemporaryDirectory() as folder:
             made = subprocess.run(self.compiled(folder), cwd=folder, capture_output=True,
@@ -192,7 +192,7 @@ class Test:
 
 
 def last(text: str) -> str:
-    """The line of an error, or the first one."""
+    """The first line with an error, or the first line."""
     lines = [line for line in text.splitlines() if line.strip()]
     chosen = [line for line in lines if re.search(r"error|undefined|signal", line, re.I)
               and "collect2" not in line] or lines
@@ -207,7 +207,7 @@ def reasons(file: Path) -> dict[str, str]:
 
 
 def verdicts(title: str, tests: Sequence[Test], expected: dict[str, str], jobs: int) -> int:
-    """Runs them side by side; prints those that are not as expected, at once, and the sum."""
+    """Runs the tests in parallel; prints unexpected results at once, and the totals."""
     wrong = passed = 0
     begin = time.monotonic()
     with ThreadPoolExecutor(jobs) as pool:
@@ -248,7 +248,7 @@ def main(suite: Path, title: str, found: Callable[[], Iterable[Test]]) -> int:
     parser.add_argument("names", nargs="*")
     chosen = parser.parse_args()
     if chosen.fetch:
-        return 0 if next(iter(found()), None) else 1       # the first one is there: so are all
+        return 0 if next(iter(found()), None) else 1       # if the first one is installed, all are
     tests = list(found())
     expected = reasons(suite.with_suffix(".txt"))
     names = {test.name for test in tests}

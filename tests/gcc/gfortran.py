@@ -1,9 +1,8 @@
 """GCC's own tests of Fortran on nodes: gfortran.py [--sample N] [--seed S] [-j JOBS] [NAME...]
 
-Takes the programs of gfortran.dg that are to be run from the tarball that libgfortran is built
-from, compiles each with `margay fortran` and the options that it names, and runs it on a
-node, several side by side (dejagnu.py). tests/gcc/gfortran.txt says why each that does not pass
-does not. Called by `make gcc-check`.
+Takes the programs of gfortran.dg that are to be run from libgfortran's tarball, compiles each with
+`margay fortran` and its options, and runs it on a node, several in parallel (dejagnu.py).
+tests/gcc/gfortran.txt has a reason for each failure. Called by `make gcc-check`.
 """
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from typing import Iterator
 import dejagnu
 from dejagnu import MARGAY, unpacked
 
-# What a node is not, of the targets that a directive may be for.
+# Targets in directives that a node is not.
 ELSEWHERE = re.compile(r"powerpc|aarch64|arm|sparc|mips|alpha|ia32|ilp32|mingw|darwin|s390|hppa|"
                        r"offload|nvptx|amdgcn|cygwin|newlib")
 
@@ -30,7 +29,7 @@ class Test(dejagnu.Test):
         return not ELSEWHERE.search(target)
 
     def compiled(self, folder: str) -> list:
-        modules = self.words("dg-compile-aux-modules")         # first: others use them
+        modules = self.words("dg-compile-aux-modules")         # first, as others use them
         sources = [self.path.parent / name for name in dict.fromkeys(
             [*modules, self.path.name, *self.words("dg-additional-sources")])]
         for file in self.path.parent.glob("*.inc"):

@@ -1,13 +1,12 @@
 """GCC's own tests of libstdc++ on nodes: libstdcxx.py [--sample N] [--seed S] [-j JOBS] [NAME...]
 
-Takes the tests of libstdc++-v3/testsuite that are to be run from the tarball that the library is
-built from, compiles each with `margay c++` and the options that it names, and runs it on a node
-beside the suite's files of data, several side by side (dejagnu.py). A test is named by its path
-below that folder. tests/gcc/libstdcxx.txt says why each that does not pass does not. Called by
-`make gcc-check`.
+Takes the tests of libstdc++-v3/testsuite that are to be run from the library's tarball, compiles
+each with `margay c++` and its options, and runs it on a node beside the suite's data files, several
+in parallel (dejagnu.py). A test is named by its path below that folder. tests/gcc/libstdcxx.txt has
+a reason for each failure. Called by `make gcc-check`.
 
-Left out is what GCC itself leaves out on such a machine: tests that need a named locale, a shared
-library, another dialect than theirs, debug mode, another process, or a second thread.
+Tests that GCC itself omits on such a machine are left out: those that need a named locale, a shared
+library, another dialect, debug mode, another process, or a second thread.
 """
 from __future__ import annotations
 
@@ -24,19 +23,19 @@ from typing import Iterator
 import dejagnu
 from dejagnu import FOLDER, MARGAY, unpacked
 
-# Those of a debugger, of the ABI of a shared library and of speed are not programs for nodes.
+# Tests of a debugger, of a shared library's ABI and of speed are not for nodes.
 FOLDERS = ["[0-9][0-9]_*", "std", "backward", "ext", "tr1", "tr2", "decimal", "experimental",
            "special_functions"]
 DIALECTS = ["98", "11", "14", "17", "20", "23"]
 SPELLINGS = {"03": "98", "0x": "11", "1y": "14", "1z": "17", "2a": "20", "2b": "23"}
 DIALECT = re.compile(r"c\+\+(\w\w)(_only|_down)?$")
 OPTION = re.compile(r"-std=(?:gnu|c)\+\+(\w\w)$")
-# What a node does not have, of what tests ask for.
+# Features that tests require and a node lacks.
 MISSING = {"namedlocale", "fork", "mkfifo", "sharedlib", "debug-mode", "parallel-mode",
            "profile-mode", "tbb_backend", "ia32", "ilp32", "dfp", "stacktrace", "net_ts_ip",
            "run_expensive_tests", "llp64", "lax_strtofp", "dummy_wcsftime", "broken_cplxf_arg",
            "newlib_broken_long_double_io"}
-# What tests that need threads do without a second one is run all the same.
+# Tests of threads that work without a second thread are run.
 THREADS = {"gthreads", "pthread", "gthreads-timed"}
 STARTS = re.compile(r"\bstd::thread\b(?!::)|\bthread\s+\w+[({]|\bjthread\b|\basync\b|"
                     r"pthread_create|thread_pool")
@@ -53,7 +52,7 @@ class Test(dejagnu.Test):
     chosen = ""
 
     def dialect(self) -> str:
-        """By its options; those that are for a dialect are for the compiler's own."""
+        """Decides by its options; a test for a given dialect must be for the compiler's default."""
         if not self.chosen:
             self.chosen = "17"
             given = [match[1] for word in self.options() if (match := OPTION.match(word))]
@@ -72,8 +71,8 @@ class Test(dejagnu.Test):
         return target not in MISSING
 
     def runs(self) -> bool:
-        """Those that do not say what to do are run."""
-        # The one reads from a terminal, the other has a matrix of flags and a driver of its own.
+        """Tests without such a directive are run."""
+        # The first reads from a terminal, the second has a matrix of flags and its own driver.
         if "_xin" in self.path.stem or self.name.startswith("experimental/simd/"):
             return False
         if not self.has("dg-do"):
@@ -92,8 +91,8 @@ lock = threading.Lock()
 
 
 def support() -> Path:
-    """The archive of what the tests share; a section for each function, as it has semaphores for
-    several processes, too."""
+    """The archive of the tests' shared code, with a section per function, as it also has
+    semaphores for several processes."""
     with lock:
         return archive()
 

@@ -1,6 +1,6 @@
 /*
- * The harness: list of tests, main. See check.h. With CHECK_NAMES in the
- * environment it says which test it runs, before it does.
+ * The harness: list of tests, main. See check.h. With CHECK_NAMES in the environment it prints the
+ * name of each test before it runs it.
  */
 #include "check.h"
 #include <stdio.h>

@@ -1,9 +1,8 @@
 /*
- * The harness of the host tests. TEST(name) { ... } defines a test and
- * registers it; CHECK says what must hold, and goes on when it does not.
- * check.c has main: it runs every test of the program, or those whose name
- * contains one of the arguments (and none of those that begin with "-"), and
- * ends with "N passed, N failed".
+ * The harness of the host tests. TEST(name) { ... } defines a test and registers it; CHECK states
+ * what must hold; if it does not, the test fails and goes on. check.c has main: it runs every test
+ * of the program, or those whose name contains one of the arguments (and none of those that begin
+ * with "-"), and ends with "N passed, N failed".
  */
 #ifndef TESTS_CHECK_H
 #define TESTS_CHECK_H
@@ -24,8 +23,8 @@ uint64_t check_random(uint64_t *state);
 	} \
 	static void name(void)
 
-/* A test that runs twice, the second time with check_split set: messages that
- * could be delivered in one step then go by begin, data and end (world.c). */
+/* Defines a test that runs twice. The second time check_split is set: messages that could be
+ * delivered in one step are then delivered by begin, data and end (world.c). */
 extern int check_split;
 #define TEST_PATHS(name) \
 	static void name(void); \

@@ -1,5 +1,5 @@
 /*
- * Engines that talk to each other: what the dice say, and which die. See engines.h.
+ * Engines that talk to each other: random operations and restarts. See engines.h.
  */
 #include "engines_state.h"
 #include "../../net/frames/state.h"
@@ -12,10 +12,10 @@ static uint64_t roll(struct engines *e, uint64_t sides)
 }
 
 /*
- * A short put without an ack has ended at its initiator when it is started, and here when its
- * target has it. If that then dies before the initiator has heard of it, the later life gets
- * the message once more: the link does not know which life it spoke to. So where nodes die,
- * such messages go to nodes only that the initiator has heard.
+ * A short put without an ack ends at its initiator when it is started, and for the judge when its
+ * target has it. If the target dies before the initiator has heard from it, the target's next life
+ * gets the message again, as the link does not know which life it spoke to. So in runs with
+ * restarts a node sends such messages only to nodes that it has heard from.
  */
 static int needs_ack(const struct engines *e, const struct op *op)
 {
@@ -23,7 +23,7 @@ static int needs_ack(const struct engines *e, const struct op *op)
 	       !e->engines[op->from].last[op->to];
 }
 
-/* What the dice say for a node: the arguments. 0: no slot is free for it. */
+/* Choose a node's next operation at random. Returns 0 if no slot is free for it. */
 static int choose(struct engines *e, uint32_t from, struct op *op, struct initiator_args *args)
 {
 	struct engine *engine = &e->engines[from];
@@ -87,7 +87,7 @@ static int choose(struct engines *e, uint32_t from, struct op *op, struct initia
 	return 1;
 }
 
-/* Start one more operation of a node: 0 if that cannot be now. */
+/* Start one more operation of a node. Returns 0 if that is impossible now. */
 static int start(struct engines *e, uint32_t from)
 {
 	struct frames *frames = e->fabric.nodes[from].frames;
@@ -104,8 +104,8 @@ static int start(struct engines *e, uint32_t from)
 	if (choose(e, from, op, &args)) {
 		args.match_bits = op->number << 16 | e->free;
 		args.hdr_data = op->number;
-		/* without an acknowledgement, the bit is as if it had come, and a short
-		 * message's SEND_END says nothing of its arrival */
+		/* Without an ack, the ACK bit is set at once, and a short message's SEND_END does
+		 * not prove that it has arrived. */
 		if (args.ack != ACK_YES) {
 			op->seen_from = engines_events[op->kind].from & BIT(PTL_EVENT_ACK);
 			op->unheard = (op->kind <= BRIEF || op->kind == ADD) &&
@@ -135,7 +135,7 @@ static int start(struct engines *e, uint32_t from)
 
 /* ---- the run ---- */
 
-/* A node dies and lives anew, and so do the operations that it had part in. */
+/* Restart a node, and mark the operations that this cuts short. */
 static void restart(struct engines *e, uint32_t node)
 {
 	fabric_kill(&e->fabric, node);
@@ -171,7 +171,7 @@ static void feed(struct engines *e, uint32_t node)
 		e->result.most_records = records;
 }
 
-/* All others hear that the node has restarted, as a kernel does by the shared region. */
+/* Tell all others that the node has restarted, as the shared region tells a kernel. */
 static void announce(struct engines *e, uint32_t node)
 {
 	uint32_t incarnation = e->fabric.config.incarnation + 256 * (e->engines[node].lives - 1);
@@ -184,7 +184,8 @@ static void announce(struct engines *e, uint32_t node)
 	}
 }
 
-/* Until nothing happens any more, or `until` operations have been started: 1, else 0. */
+/* Run until nothing happens any more, or until `until` operations have been started. Returns 0 if
+ * it takes too long. */
 static int run(struct engines *e, uint32_t until)
 {
 	while (e->result.started < until) {
@@ -264,7 +265,7 @@ struct engines_result engines_run(const struct engines_config *config,
 	}
 	if (!run(&e, UINT32_MAX))
 		engines_wrong(&e, "takes too long", 0, 0);
-	/* A node that has not talked to them since does not know of all restarts. */
+	/* A node that has not talked to the restarted nodes since does not know of all restarts. */
 	for (uint32_t node = 0; node < config->nodes; node++)
 		if (e.engines[node].lives > 1)
 			announce(&e, node);

@@ -1,5 +1,5 @@
 /*
- * The judge of what engines do: see engines.h.
+ * Checks what engines do: see engines.h.
  */
 #include "engines_state.h"
 #include <stdio.h>
@@ -31,9 +31,11 @@ static int is_over_at_initiator(const struct op *op)
 	return op->mute || op->seen_from == engines_events[op->kind].from;
 }
 
-/* Both sides have heard all that they will: the record and the slots are free again. What has
- * failed, or was for a target's earlier life and not answered by that, can still come until
- * something later of its pair has begun; what was a dead initiator's, always. */
+/*
+ * Once both sides have had all their events, the record and the slots are free again. An operation
+ * that failed, or that an earlier life of the target left unanswered, can still arrive until a
+ * later one of its pair has begun; one of a dead initiator can arrive at any time.
+ */
 void engines_end(struct engines *e, struct op *op)
 {
 	int answered = !op->failed && op->seen_from & BIT(PTL_EVENT_REPLY_END);
@@ -50,7 +52,7 @@ void engines_end(struct engines *e, struct op *op)
 	e->free = (uint32_t)(op - e->ops);
 }
 
-/* Something of this pair has begun: what is before it and has not does not any more. */
+/* An operation of this pair has begun: earlier ones that have not begun will not begin any more. */
 static void pass_over(struct engines *e, const struct op *begun)
 {
 	for (uint32_t i = 0; i < e->n_ops; i++) {
@@ -61,7 +63,8 @@ static void pass_over(struct engines *e, const struct op *begun)
 	}
 }
 
-/* At the target: what was begun is in the order of its pair, what has ended has its bytes. */
+/* At the target: operations begin in the order of their pair, and their bytes are right when they
+ * have ended. */
 static void judge_target(struct engines *e, uint32_t node, struct op *op, const ptl_event_t *event)
 {
 	struct engine *engine = &e->engines[node];
@@ -113,7 +116,7 @@ static void judge(struct engines *e, uint32_t node, const ptl_event_t *event, in
 	*seen |= bit;
 	if (fail && e->engines[op->from].lives == 1 && e->engines[op->to].lives == 1)
 		engines_wrong(e, "fails for no reason", node, op->number);
-	/* a reply that fails begins like others, with nothing */
+	/* a reply that fails has a START event too, of 0 bytes */
 	if (!fail && ((event->mlength != op->length && event->type != PTL_EVENT_REPLY_START) ||
 		      (op->kind != GET && event->hdr_data != op->number)))
 		engines_wrong(e, "has an event with a wrong length or header", node, op->number);
@@ -155,7 +158,7 @@ void engines_judge_end(struct engines *e)
 	for (uint32_t i = 0; i < e->n_ops; i++) {
 		struct op *op = &e->ops[i];
 
-		/* What was under way to or from one that died may be gone without a word. */
+		/* Operations to or from a node that died may have vanished without an event. */
 		if (!op->number ||
 		    (is_over_at_initiator(op) && !op->seen_to &&
 		     (op->mute || op->failed || op->excused || op->unheard) &&
@@ -198,7 +201,7 @@ void engines_judge_end(struct engines *e)
 		e->result.ghosts += figures.link[LINK_GHOSTS];
 	}
 	if (!e->config.restarts && out != e->result.started)
-		engines_wrong(e, "and others count other operations than were started", 0, out);
+		engines_wrong(e, "and others: started operations are not counted", 0, out);
 	e->result.time = netsim_now(e->fabric.sim);
 	e->result.most_events = netsim_most_events(e->fabric.sim);
 }

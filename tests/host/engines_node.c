@@ -129,7 +129,7 @@ void engines_begin_life(struct engines *e, uint32_t node)
 	    md_attach(view, entry, &md, UNLINK_NEVER, &handle))
 		engines_wrong(e, "cannot attach", node, 0);
 	engine->source = bind(e, node, 0, words, 0, out);
-	/* small ones, more than a frame has room for, and what is left, round the end */
+	/* small pieces, more than fit into a frame; then the rest of the pattern, around its end */
 	for (uint32_t i = 0; i < PIECES_SMALL; i++)
 		array[i] = (struct iovec_args){ BASE + ROTATED + PIECE * i, PIECE };
 	array[PIECES_SMALL] = (struct iovec_args){ BASE + ROTATED + PIECE * PIECES_SMALL,

@@ -1,5 +1,5 @@
 /*
- * Recording what threads did: see history.h.
+ * Records what threads did: see history.h.
  */
 #include "history.h"
 #include <stdio.h>

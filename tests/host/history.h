@@ -1,13 +1,12 @@
 /*
- * What several threads did to one block, in the order in which the lock let
- * them: every call of the owner, every begin and end, with arguments and
- * results, numbered while the lock is held; and the events that the owner read
- * without it. A file of it goes to tests/histories.py, which replays it in the
- * reference model.
+ * Records what several threads did to one block, in the order in which they held the lock: every
+ * call of the owner, every begin and end, with arguments and results, numbered while the lock is
+ * held; and the events that the owner read without the lock. The history is written to a file for
+ * tests/histories.py, which replays it in the reference model.
  *
  * A line is "number thread word value value ...", values in decimal; `number`
- * is the step's turn under the lock, or 0 for what happened without it (then
- * the thread's own order places it before its next step with a number). The
+ * is the step's turn under the lock, or 0 for a step without it (which belongs
+ * right before the thread's next numbered step). The
  * values of each word are in the comments of test_concurrent_history.c.
  */
 #ifndef TESTS_HISTORY_H
@@ -23,7 +22,7 @@ struct step {
 	int64_t values[HISTORY_VALUES];
 };
 
-/* One thread's steps, in its order. */
+/* One thread's steps, in order. */
 struct history {
 	struct step *steps;
 	uint32_t used, room;

@@ -174,6 +174,12 @@ void probe_start(struct probe *p)
 	CHECK(p->link != 0);
 }
 
+void probe_open_default(struct probe *p)
+{
+	probe_open(p);
+	probe_start(p);
+}
+
 void probe_close(struct probe *p, int empty)
 {
 	if (empty)
@@ -244,6 +250,13 @@ void probe_give(struct probe *p, uint32_t node, const struct wire *wire, uint64_
 	static uint8_t frame[WIRE_DATA + WIRE_MOST_PAYLOAD];
 
 	link_receive(p->link, p->now, frame, probe_frame(p, node, 0, wire, id, frame));
+}
+
+void probe_give_ack(struct probe *p, uint32_t ack, uint64_t selective, uint32_t window)
+{
+	struct wire wire = probe_ack(ack, selective, window);
+
+	probe_give(p, 1, &wire, 0);
 }
 
 int probe_send_by(struct probe *p, uint32_t node, enum link_lane lane, uint64_t length,

@@ -1,67 +1,75 @@
 /*
- * One link with a card that only takes notes: tests hand it frames and time, and
- * look at what it sends and says. The probe is node 0.
+ * One link over a card that only records: tests give the link frames and time, and check what it
+ * sends and which calls it makes. The probe is node 0.
  */
 #ifndef TESTS_LINK_PROBE_H
 #define TESTS_LINK_PROBE_H
 #include "../../net/link/wire.h"
 #include "check.h"
+#include <string.h>
 #include "link_users.h"
 
 #define PROBE_MTU       (WIRE_DATA + 256u)
-#define PROBE_LONGEST   (WIRE_DATA + 2048u)   /* a test may set the card's MTU up to that */
+#define PROBE_LONGEST   (WIRE_DATA + 2048u)   /* greatest MTU that a test may set */
 #define PROBE_FRAGMENT  256u
 #define PEER_LIFE       500u          /* the peers' incarnation */
 #define PROBE_LIFE      1000u
 #define PROBE_NOTES     256u
+#define MS              1000000ull    /* ns */
 
-/* What a link has called: kind w(hole), b(egin), d(ata), e(nd), E(nd with failure),
- * s(ent), F(ailed), B (a brief one has failed), l(ost). */
+/* A call of the link to its user: kind w(hole), b(egin), d(ata), e(nd), E(nd with failure), s(ent),
+ * F(ailed), B (a brief one has failed), l(ost). */
 struct note {
 	char kind;
 	uint32_t node, lane;
-	uint64_t id;                  /* header's first 8 bytes; B, lost: 0 */
+	uint64_t id;                  /* first 8 bytes of the header; 0 for B and l */
 	uint64_t at, bytes;
 };
 
 struct probe {
-	struct link_user_context user; /* its notes of calls */
+	struct link_user_context user; /* records the link's calls */
 	struct link *link;
-	struct link_config config;    /* to be changed before probe_start */
+	struct link_config config;    /* changes take effect before probe_start only */
 	struct nic nic;
 	uint64_t now;
-	int card;                     /* what its send returns */
-	int keeps;                    /* 1: it completes sends only when probe_complete says */
+	int card;                     /* what the card's send returns */
+	int keeps;                    /* 1: sends complete only by probe_complete */
 	uint64_t cookies[PROBE_NOTES];
 	uint32_t kept;
-	struct wire sent[PROBE_NOTES];  /* frames that left, in order */
+	struct wire sent[PROBE_NOTES];  /* frames sent, in order */
 	uint32_t to[PROBE_NOTES];
-	uint8_t frames[PROBE_NOTES][PROBE_LONGEST]; /* the same, as they are on the wire */
+	uint8_t frames[PROBE_NOTES][PROBE_LONGEST]; /* the same frames as they are on the wire */
 	uint32_t n_sent, seen;
 	struct note notes[PROBE_NOTES];
 	uint32_t n_notes, noted;
-	int busy;                     /* the begin or whole of this number says LINK_BUSY; 0: none */
-	uint32_t life;                /* of the probe, as peers know it */
-	uint32_t again;               /* so many messages are sent anew, to node 1, when they end */
-	int cannot;                   /* 1: it cannot show payload */
-	uint8_t *place;               /* where long messages lie, or null: no card can put them */
-	uint64_t apart;               /* bytes from there to the message of a header that begins with 1,
-	                                 2, ...; 0: all lie in the same place */
-	const uint8_t *key;           /* with which probe_give signs, or null; at first the link's */
+	int busy;                     /* this call of begin or whole fails, busy; 0: none */
+	uint32_t life;                /* the probe's incarnation that peers know */
+	uint32_t again;   /* messages to send yet, to node 1: one at the end of each other */
+	int cannot;                   /* 1: gather fails: the payload cannot be read */
+	uint8_t *place;               /* where long messages go, or null: no card can place them */
+	uint64_t apart;               /* bytes between places of messages 1, 2, ...; 0: one place */
+	const uint8_t *key;           /* probe_give signs with it, or null; initially the link's */
 	void *memory;
 };
 
 void probe_open(struct probe *p);
 void probe_start(struct probe *p);
+void probe_open_default(struct probe *p);  /* both, without a change */
 /* With `empty`: no record may be in use. */
 void probe_close(struct probe *p, int empty);
 
-/* The next frame that left and was not looked at, or null. */
+/* The next frame that was sent and not yet examined, or null. */
 const struct wire *probe_next(struct probe *p);
-/* The notes since the last time as letters ("w", "bdd"); p->notes has the details. */
+/* The calls since the last time as letters ("w", "bdd"); p->notes has the details. */
 const char *probe_story(struct probe *p);
+#define TOLD(p, want) \
+	do { \
+		const char *is_ = probe_story(p); \
+		if (strcmp(is_, want)) \
+			check_failed(__FILE__, __LINE__, is_); \
+	} while (0)
 
-/* What a frame is. */
+/* Kinds of frames. */
 static inline int probe_is_bare(const struct wire *wire)      /* only acknowledges */
 {
 	return wire->kind == WIRE_KIND_MSG && wire->messages == 0;
@@ -72,23 +80,28 @@ static inline int probe_is_data(const struct wire *wire)      /* a message, or p
 	return wire->kind == WIRE_KIND_MSG && wire->messages == 1 && !wire->announce;
 }
 
-/* A frame of a node, right in all but what the caller changes: part of a message of `length`
- * bytes, from `at` on; or a bare acknowledgement. probe_give hands it to the link, as `node`'s,
- * with a message header that begins with `id`. */
+/*
+ * Make a correct frame of a node, which the caller may then change: the part of a message of
+ * `length` bytes that begins at `at`, or a bare acknowledgement. probe_give delivers it to the link
+ * as a frame of `node`, with a message header that begins with `id`.
+ */
 struct wire probe_data(uint32_t sequence, uint64_t length, uint64_t at);
 struct wire probe_ack(uint32_t ack, uint64_t selective, uint32_t window);
 void probe_give(struct probe *p, uint32_t node, const struct wire *wire, uint64_t id);
-/* The same frame, as bytes: how many. For this card of the probe's. */
+/* The link receives a bare acknowledgement of node 1. */
+void probe_give_ack(struct probe *p, uint32_t ack, uint64_t selective, uint32_t window);
+/* Write the same frame as bytes; returns how many. For this card of the probe. */
 uint32_t probe_frame(struct probe *p, uint32_t node, uint32_t card, const struct wire *wire,
 		     uint64_t id, uint8_t *frame);
-/* A frame that the probe sends by any card; those of an aggregate are noted one by one. */
+/* The frame that the probe's link sends by any card; frames of an aggregate are recorded one by
+ * one. */
 void probe_note_frame(struct probe *p, const struct nic_piece *pieces, uint32_t n);
 
-/* Send a message of this length with that id: a request, or by any lane. */
+/* Send a message of this length with this id: a request, or on any lane. */
 int probe_send(struct probe *p, uint32_t node, uint64_t length, uint64_t id);
 int probe_send_by(struct probe *p, uint32_t node, enum link_lane lane, uint64_t length,
 		  uint64_t id);
-void probe_pass(struct probe *p, uint64_t ns);  /* time, and ticks when they are due */
+void probe_pass(struct probe *p, uint64_t ns);  /* time passes, with ticks when they are due */
 void probe_complete(struct probe *p);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * The link's port in programs with several users of it: see link_users.h. No state.
+ * The link's port in programs with several users of links: see link_users.h. No state.
  */
 #include "link_users.h"
 #include <string.h>
 
-/* The table of the test whose link has this context, or null: it is one of net/frames. */
+/* The table of the test whose link has this context, or null for a link of net/frames. */
 static const struct link_user *user_of(const void *context)
 {
 	const struct link_user *user, *self;

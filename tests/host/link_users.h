@@ -1,16 +1,16 @@
 /*
- * Users of links for tests: the probe, the traffic and others live in one program, beside
- * net/frames, which defines the link's port (net/link/link.h) as there is one user in a
- * kernel. Here the linker sends each of these calls to link_users.c first (--wrap,
- * net/build.mk). It goes on to the table of the test whose link it is, or to net/frames.
+ * Users of links for tests: the probe, the traffic and others share one program with net/frames,
+ * which defines the link's port (net/link/link.h), as a kernel has one user only. Here the linker
+ * directs each of these calls to link_users.c first (--wrap, net/build.mk), which passes it to the
+ * table of the test that owns the link, or to net/frames.
  */
 #ifndef TESTS_LINK_USERS_H
 #define TESTS_LINK_USERS_H
 #include "../../net/link/link.h"
 
-/* A test's own port; a call that it does not expect may be null. */
+/* A test's own port; calls that it does not expect may be null. */
 struct link_user {
-	const struct link_user *self;  /* this table: so a context that begins with it is a test's */
+	const struct link_user *self;  /* this table; identifies a context as a test's */
 	int (*whole)(void *context, uint32_t node, uint32_t lane, const void *header,
 		     const void *payload, uint32_t bytes);
 	int (*begin)(void *context, uint32_t node, uint32_t lane, const void *header,

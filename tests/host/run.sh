@@ -1,6 +1,6 @@
 #!/bin/sh
-# Run host test programs, each argument one command line, and add up their
-# "N passed, N failed". The exit status is 0 only if all of them passed.
+# Runs host test programs, one command line per argument, and sums their "N passed, N failed". The
+# exit status is 0 only if all of them passed.
 passed=0
 failed=0
 for command in "$@"; do

@@ -1,12 +1,12 @@
 /*
- * The senders of the concurrent history: see stress.h. Each is a kernel that
- * maps the owner's block and runs the link's call sequence on it.
+ * The senders of the concurrent history: see stress.h. Each acts as a kernel that maps the owner's
+ * block, and makes the calls that the link would make.
  */
 #include "stress.h"
 #include <sched.h>
 #include <unistd.h>
 
-/* Locked: the step that is taken now. */
+/* Under the lock: the number of this step. */
 uint64_t stress_enter(struct stress *stress, const struct shm_member *self)
 {
 	shared_lock(&stress->shared, self);
@@ -20,7 +20,7 @@ void stress_leave(struct stress *stress, const struct shm_member *self)
 
 /* ---- messages ---- */
 
-/* What both sides of a step look like in the history. */
+/* How both sides of a step are written in the history. */
 #define REQUEST(m)  (m)->operation, (m)->ack_request, (m)->fail, (m)->source_nid, \
 		    (m)->source_pid, (m)->target_nid, (m)->target_pid, (m)->uid, (m)->jid, \
 		    (m)->pt_index, (m)->cookie, (m)->match_bits, (m)->offset, (m)->length, \
@@ -70,10 +70,11 @@ void stress_dawdle(uint64_t x)
 		sched_yield();
 }
 
-/* An exchange or an atomic operation on the word that all senders share, or a
- * short message of the other sorts in one step.
- * inline: flight, the message's 20 values, atomic operation, datatype, result,
- * events, answers, hash of what the reply carries; hdr_data is the payload's key */
+/*
+ * An exchange or an atomic operation on the word that all senders share, or a short message of
+ * another kind, in one step. inline: flight, the message's 20 values, atomic operation, datatype,
+ * result, events, answers, hash of what the reply carries; hdr_data is the payload's key
+ */
 static void send_inline(struct sender *sender, struct message *message)
 {
 	struct stress *stress = sender->stress;
@@ -111,7 +112,7 @@ static void send_inline(struct sender *sender, struct message *message)
 		HISTORY(sender->history, turn, "answer", flight, REQUEST(&answer));
 }
 
-/* payload: flight, key, bytes; fetched: flight, bytes, the first, a middle, the last one */
+/* payload: flight, key, bytes; fetched: flight, bytes, and the first, a middle and the last byte */
 static void send_one(struct sender *sender)
 {
 	struct stress *stress = sender->stress;

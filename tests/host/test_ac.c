@@ -3,7 +3,16 @@
  */
 #include "world.h"
 
-static const struct ac_args everybody = { ANY_ID, ANY_ID, ANY_ID, ANY_ID, ANY_ID };
+static const struct ac_args anyone = { ANY_ID, ANY_ID, ANY_ID, ANY_ID, ANY_ID };
+
+/* An entry of process 0 that accepts puts of 8 bytes from all that access control admits. */
+static handle_t target(struct world *w)
+{
+	handle_t me = new_me(w, 0, 5);
+
+	attach(w, 0, me, memory(0, 8, MD_OP_PUT | MD_MANAGE_REMOTE, EQ_NONE), UNLINK_NEVER);
+	return me;
+}
 
 TEST(rule29_each_field_admits_and_refuses)
 {
@@ -15,8 +24,7 @@ TEST(rule29_each_field_admits_and_refuses)
 	handle_t me;
 
 	world_open(&w, &test_limits);
-	me = new_me(&w, 0, 5);
-	attach(&w, 0, me, memory(0, 8, MD_OP_PUT | MD_MANAGE_REMOTE, EQ_NONE), UNLINK_NEVER);
+	me = target(&w);
 	m = good, m.cookie = 2;
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);   /* admits none until it is set */
 	CHECK_IS(ac_set(&w.views[0], 2, &exact), 0);
@@ -47,25 +55,23 @@ TEST(rule27_defaults_can_be_replaced)
 {
 	struct world w;
 	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8);
-	struct ac_args args = everybody;
+	struct ac_args args = anyone;
 	handle_t me;
 
 	world_open(&w, &test_limits);
-	me = new_me(&w, 0, 5);
-	attach(&w, 0, me, memory(0, 8, MD_OP_PUT | MD_MANAGE_REMOTE, EQ_NONE), UNLINK_NEVER);
+	me = target(&w);
 	args.nid = 2;
 	CHECK_IS(ac_set(&w.views[0], 0, &args), 0);
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
 	m.source_nid = 2, m.jid = JOB + 1;
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
-	CHECK_IS(ac_set(&w.views[0], 1, &everybody), 0);
+	CHECK_IS(ac_set(&w.views[0], 1, &anyone), 0);
 	m.cookie = 1, m.source_nid = 1;
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
-	block_close(&w.views[0]);     /* another PtlNIInit: the defaults again */
+	block_close(&w.views[0]);     /* another PtlNIInit restores the defaults */
 	block_init(&w.views[0]);
 	block_open(&w.views[0]);
-	me = new_me(&w, 0, 5);
-	attach(&w, 0, me, memory(0, 8, MD_OP_PUT | MD_MANAGE_REMOTE, EQ_NONE), UNLINK_NEVER);
+	me = target(&w);
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
 	m.cookie = 0, m.jid = JOB;
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
@@ -77,15 +83,14 @@ TEST(rule33_access_control_index_bounds)
 {
 	struct world w;
 	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8);
-	struct ac_args args = everybody;
+	struct ac_args args = anyone;
 	handle_t me;
 
 	world_open(&w, &test_limits);
-	me = new_me(&w, 0, 5);
-	attach(&w, 0, me, memory(0, 8, MD_OP_PUT | MD_MANAGE_REMOTE, EQ_NONE), UNLINK_NEVER);
-	CHECK_IS(ac_set(&w.views[0], 64, &everybody), PORTALS_AC_INDEX_INVALID);
-	CHECK_IS(ac_set(&w.views[0], 0xffffffff, &everybody), PORTALS_AC_INDEX_INVALID);
-	CHECK_IS(ac_set(&w.views[0], 63, &everybody), 0);
+	me = target(&w);
+	CHECK_IS(ac_set(&w.views[0], 64, &anyone), PORTALS_AC_INDEX_INVALID);
+	CHECK_IS(ac_set(&w.views[0], 0xffffffff, &anyone), PORTALS_AC_INDEX_INVALID);
+	CHECK_IS(ac_set(&w.views[0], 63, &anyone), 0);
 	m.cookie = 63;
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
 	args.pt_index = 64;
@@ -96,19 +101,19 @@ TEST(rule33_access_control_index_bounds)
 	args.pt_index = 63;
 	CHECK_IS(ac_set(&w.views[0], 62, &args), 0);
 	w.views[0].block->granted = (struct block_granted){ .portals = 10, .acs = 5, .me_list = 9 };
-	CHECK_IS(ac_set(&w.views[0], 4, &everybody), 0);
-	CHECK_IS(ac_set(&w.views[0], 5, &everybody), PORTALS_AC_INDEX_INVALID);
+	CHECK_IS(ac_set(&w.views[0], 4, &anyone), 0);
+	CHECK_IS(ac_set(&w.views[0], 5, &anyone), PORTALS_AC_INDEX_INVALID);
 	args.pt_index = 9;
 	CHECK_IS(ac_set(&w.views[0], 4, &args), 0);
 	args.pt_index = 10;
 	CHECK_IS(ac_set(&w.views[0], 4, &args), PORTALS_PT_INDEX_INVALID);
 	w.views[0].block->granted.acs = 1000;         /* damaged: the view's bound holds */
-	CHECK_IS(ac_set(&w.views[0], 64, &everybody), PORTALS_AC_INDEX_INVALID);
+	CHECK_IS(ac_set(&w.views[0], 64, &anyone), PORTALS_AC_INDEX_INVALID);
 	remove_me(&w, 0, me);
 	world_close(&w);
 }
 
-/* Everything fits but the job, or the portal that the entry is for. */
+/* Everything matches but the job, or the entry's portal. */
 TEST_PATHS(mistake_access_control_never_consulted)
 {
 	struct world w;

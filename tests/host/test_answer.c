@@ -49,14 +49,14 @@ TEST(rule12_when_an_ack_is_sent)
 	CHECK_IS(grant.answers, 0);
 	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
 	CHECK_IS(w.views[1].block->pools[POOL_OP].used, 1);
-	initiator_unanswered(&w.views[1], &m);        /* or the record would wait for ever */
+	initiator_unanswered(&w.views[1], &m);        /* else the record would wait forever */
 	CHECK_IS(w.views[1].block->pools[POOL_OP].used, 0);
-	initiator_unanswered(&w.views[1], &m);        /* it is gone: harmless */
+	initiator_unanswered(&w.views[1], &m);        /* once more: harmless */
 	remove_md(&w, 0, pair.md);
 	pair.md = attach(&w, 0, pair.me, memory(1000, 64, MD_OP_PUT | MD_MANAGE_REMOTE, pair.eq),
 			 UNLINK_NEVER);
 	quiet = bind(&w, 1, memory(2000, 64, 0, EQ_NONE), UNLINK_NEVER);
-	args.md = quiet;                              /* no event queue: no process could tell */
+	args.md = quiet;                              /* no event queue: no process could see it */
 	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
 	CHECK_IS(m.ack_request, ACK_NO);
 	CHECK_IS(m.op_handle, HANDLE_NONE);
@@ -86,8 +86,8 @@ TEST(rule12_ack_is_made_before_the_event)
 	args.ack = ACK_YES;
 	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
 	CHECK_IS(deliver_begin(&w.views[0], &m, 1, &grant, &answer), DELIVER_OK);
-	CHECK_IS(grant.answers, 0);                   /* not to be sent before the data is in */
-	CHECK_IS(answer.operation, MESSAGE_ACK);      /* but complete, and out of the block's reach */
+	CHECK_IS(grant.answers, 0);                   /* not to be sent before the data is there */
+	CHECK_IS(answer.operation, MESSAGE_ACK);      /* but complete, and outside the block */
 	memset((void *)&w.views[0].ops[0].head, 0x77, sizeof(struct event_head) - 8);
 	CHECK_IS(deliver_end(&w.views[0], &grant, NI_OK, &answer), DELIVER_OK);
 	CHECK_IS(grant.answers, 1);
@@ -104,15 +104,12 @@ TEST(rule13_ack_after_unlink_and_without_queue)
 	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
 	struct initiator_args args = to(pair.source, 0, 5);
 	struct message first, second, third, none;
-	struct grant source, grant;
+	struct grant grant;
 
 	args.ack = ACK_YES;
-	CHECK_IS(initiator_put(&w.views[1], &args, &first, &source), 0);
-	CHECK_IS(initiator_sent(&w.views[1], &first, &source, NI_OK), 0);
-	CHECK_IS(initiator_put(&w.views[1], &args, &second, &source), 0);
-	CHECK_IS(initiator_sent(&w.views[1], &second, &source, NI_OK), 0);
-	CHECK_IS(initiator_put(&w.views[1], &args, &third, &source), 0);
-	CHECK_IS(initiator_sent(&w.views[1], &third, &source, NI_OK), 0);
+	first = sent_put(&w, 1, &args);
+	second = sent_put(&w, 1, &args);
+	third = sent_put(&w, 1, &args);
 	CHECK_IS(md_unlink(&w.views[1], pair.source), 0);     /* an awaited ack pins nothing */
 	CHECK(message_refuse(&first, NI_OK, &first));
 	first.mlength = 64;
@@ -129,7 +126,7 @@ TEST(rule13_ack_after_unlink_and_without_queue)
 	CHECK_IS(deliver_begin(&w.views[1], &second, 1, &grant, &none), DELIVER_DROPPED);
 	CHECK_IS(status(&w, 1, STAT_DROPPED), 1);
 	CHECK_IS(status(&w, 1, STAT_OP_USED), 1);
-	pair.events = new_eq(&w, 1, 32);              /* in the same place: not its queue */
+	pair.events = new_eq(&w, 1, 32);              /* the same slot, but not its queue */
 	CHECK(message_refuse(&third, NI_OK, &third));
 	CHECK_IS(HANDLE_INDEX(pair.events), HANDLE_INDEX(third.eq_handle));
 	CHECK_IS(deliver_begin(&w.views[1], &third, 1, &grant, &none), DELIVER_DROPPED);
@@ -145,11 +142,10 @@ TEST(rule17_answers_come_once)
 	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
 	struct initiator_args args = to(pair.source, 0, 5);
 	struct message m, ack, reply, none;
-	struct grant source, grant;
+	struct grant grant;
 
 	args.ack = ACK_YES;
-	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
-	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
+	m = sent_put(&w, 1, &args);
 	CHECK(message_refuse(&m, NI_OK, &ack));
 	CHECK_IS(deliver_begin(&w.views[1], &ack, 1, &grant, &none), DELIVER_OK);
 	CHECK_IS(deliver_begin(&w.views[1], &ack, 1, &grant, &none), DELIVER_DROPPED);
@@ -167,7 +163,7 @@ TEST(rule17_answers_come_once)
 	pair_close(&w, &pair);
 }
 
-/* Of the messages themselves: all fields but the manipulated length are the request's. */
+/* All fields of an answer but the manipulated length are the request's. */
 TEST(rule15_the_answer_echoes_the_request)
 {
 	struct world w;
@@ -200,7 +196,7 @@ TEST_PATHS(rule15_get_events_and_data)
 	args.remote_offset = 4;
 	CHECK_IS(get(&w, 1, args), 0);
 	CHECK(shows(&w, 1, 2000, 0, 1004, 60));
-	CHECK(shows(&w, 1, 2060, 1, 2060, 100));      /* nothing behind what came */
+	CHECK(shows(&w, 1, 2060, 1, 2060, 100));      /* nothing is written after the payload */
 	CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_START);
 	link = w.event.link;
 	CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_END);
@@ -247,7 +243,7 @@ TEST_PATHS(rule14_reply_discards)
 	CHECK_IS(status(&w, 1, STAT_DROPPED), 2);
 	CHECK_IS(next(&w, 1, small), EVENT_REPLY_END);
 	CHECK_IS(next(&w, 1, small), -1);
-	/* space is reserved at begin: two replies cannot both count on it */
+	/* space is reserved at begin: two replies cannot both use it */
 	CHECK_IS(initiator_get(&w.views[1], &want, &m), 0);
 	CHECK_IS(initiator_get(&w.views[1], &want, &reply), 0);
 	message_refuse(&m, NI_OK, &m);
@@ -259,8 +255,8 @@ TEST_PATHS(rule14_reply_discards)
 	CHECK_IS(next(&w, 1, small), EVENT_REPLY_END);
 	CHECK_IS(eq_lookup(&w.views[1], small)->reserved, 0);
 	CHECK_IS(status(&w, 1, STAT_DROPPED), 3);
-	remove_md(&w, 1, md);                         /* the discarded ones pin it no more */
-	/* without a queue there is no other reason: threshold 0, any length */
+	remove_md(&w, 1, md);                         /* discarded replies do not pin it */
+	/* without a queue no reply is discarded: neither for threshold 0 nor for its length */
 	args.eq_handle = EQ_NONE, args.threshold = 1;
 	md = bind(&w, 1, args, UNLINK_NEVER);
 	want = to(md, 0, 5);
@@ -280,8 +276,8 @@ TEST_PATHS(rule14_reply_discards)
 	pair_close(&w, &pair);
 }
 
-/* A put that asks for an ack ends silently, whatever its target thinks of it, unless the
- * descriptor that it was started from had MD_EVENT_DROPPED. */
+/* A put that asks for an ack and is discarded at its target ends without an event, whatever the
+ * reason, unless the descriptor that it was started from had MD_EVENT_DROPPED. */
 TEST_PATHS(rule16_discarded_puts_end_silently)
 {
 	struct world w;
@@ -313,7 +309,7 @@ TEST_PATHS(rule16_discarded_puts_end_silently)
 		}
 		CHECK_IS(next(&w, 1, pair.events), -1);
 		CHECK_IS(md_lookup(&w.views[1], source)->user.threshold, told ? 1 : 2);
-		CHECK_IS(status(&w, 1, STAT_OP_USED), 0);     /* it has ended all the same, */
+		CHECK_IS(status(&w, 1, STAT_OP_USED), 0);     /* it has ended nevertheless, */
 		CHECK_IS(status(&w, 1, STAT_REFUSED), i + 1); /* and that is counted */
 		CHECK_IS(status(&w, 1, STAT_MESSAGES_IN), told ? i - 1 : 0);
 		CHECK_IS(status(&w, 1, STAT_DROPPED), 0);
@@ -323,13 +319,13 @@ TEST_PATHS(rule16_discarded_puts_end_silently)
 	pair_close(&w, &pair);
 }
 
-/* What counts is the option when the put starts: the descriptor may be another since, or gone. */
+/* The option when the put starts counts: the descriptor may have been updated or unlinked since. */
 TEST(rule16_option_of_when_the_put_started)
 {
 	struct world w;
 	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
 	struct message m[3], answer, none;
-	struct grant source, grant;
+	struct grant grant;
 
 	for (int told = 0; told < 2; told++) {
 		struct md_args md = memory(2000, 64, told ? MD_EVENT_DROPPED : 0, pair.events);
@@ -337,10 +333,8 @@ TEST(rule16_option_of_when_the_put_started)
 		struct initiator_args args = to(from, 0, 6);
 
 		args.ack = ACK_YES;
-		for (int i = 0; i < 3; i++) {
-			CHECK_IS(initiator_put(&w.views[1], &args, &m[i], &source), 0);
-			CHECK_IS(initiator_sent(&w.views[1], &m[i], &source, NI_OK), 0);
-		}
+		for (int i = 0; i < 3; i++)
+			m[i] = sent_put(&w, 1, &args);
 		while (next(&w, 1, pair.events) >= 0)
 			continue;
 		for (int i = 0; i < 3; i++) {
@@ -360,18 +354,15 @@ TEST(rule16_option_of_when_the_put_started)
 	pair_close(&w, &pair);
 }
 
-/* A death is told always, whatever the options are. */
+/* A target's death causes an event whatever the options are. */
 TEST(rule16_a_death_is_not_silent)
 {
 	struct world w;
 	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
 	struct initiator_args args = to(pair.source, 0, 6);
-	struct message m;
-	struct grant source;
 
 	args.ack = ACK_YES;
-	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
-	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
+	sent_put(&w, 1, &args);
 	CHECK_IS(block_peer_died(&w.views[1], 0, 0), 1);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
@@ -412,7 +403,7 @@ TEST_PATHS(rule16_discarded_gets_are_answered)
 	pair_close(&w, &pair);
 }
 
-/* deliver_inline carries a cache line: a reply that claims more brings no more. */
+/* deliver_inline carries a cache line at most, so a reply that claims more is cut. */
 TEST(rule14_a_longer_reply_in_one_step_is_cut)
 {
 	static const uint8_t payload[DELIVER_INLINE_BYTES] = { 1, 2, 3 };
@@ -466,8 +457,8 @@ TEST(rule17_answer_that_mixes_two_operations)
 	world_close(&w);
 }
 
-/* A reply comes to a descriptor whose threshold is used up, and brings more
- * than it holds: accepted, truncated. */
+/* A reply arrives for a descriptor whose threshold is used up, and is longer than the descriptor:
+ * it is accepted and truncated. */
 TEST(mistake_reply_rejected_for_threshold_or_length)
 {
 	struct world w;
@@ -494,19 +485,18 @@ TEST(mistake_reply_rejected_for_threshold_or_length)
 	pair_close(&w, &pair);
 }
 
-/* An ack whose portal and cookie name nothing, from a process that no access
- * control entry of the initiator admits: it is recorded all the same. */
+/* An ack whose portal and cookie are invalid, from a process that no access control entry of the
+ * initiator admits, is recorded nevertheless. */
 TEST(rule11_an_ack_skips_access_control_and_matching)
 {
 	struct world w;
 	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
 	struct initiator_args args = to(pair.source, 0, 5);
 	struct message m, answer, none;
-	struct grant source, grant;
+	struct grant grant;
 
 	args.ack = ACK_YES;
-	CHECK_IS(initiator_put(&w.views[1], &args, &m, &source), 0);
-	CHECK_IS(initiator_sent(&w.views[1], &m, &source, NI_OK), 0);
+	m = sent_put(&w, 1, &args);
 	CHECK(message_refuse(&m, NI_OK, &answer));
 	answer.pt_index = 9999;
 	answer.cookie = 9999;
@@ -517,14 +507,14 @@ TEST(rule11_an_ack_skips_access_control_and_matching)
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_ACK);
-	CHECK_IS(w.event.pt_index, PT);               /* what was asked for, whatever it says */
+	CHECK_IS(w.event.pt_index, PT);               /* the request's, whatever the ack says */
 	CHECK_IS(w.event.jid, JOB + 1);
 	CHECK_IS(status(&w, 1, STAT_DROPPED), 0);
 	pair_close(&w, &pair);
 }
 
-/* The same for a reply; the descriptor that it names takes it though no match
- * entry leads there and no operation is enabled on it. */
+/* The same for a reply. The descriptor that it names accepts it though it is at no match entry and
+ * no operation is enabled on it. */
 TEST(rule11_a_reply_skips_access_control_and_matching)
 {
 	struct world w;

@@ -1,8 +1,8 @@
 /*
- * Which answers are believed: rule 17. An ack or a reply must name an operation
- * that this process has started and that waits, in every field that it is known
- * by, and come from the process that was asked. Whatever else comes changes
- * nothing but a counter, in three phases or in one.
+ * Which answers are believed: rule 17. An ack or a reply must name an operation that this process
+ * has started and that waits, in every field that it is known by, and come from the process that
+ * was asked. Any other answer changes nothing but a counter, whether it is delivered in three
+ * phases or in one.
  */
 #include <string.h>
 #include "../../net/portals/answer.h"
@@ -10,7 +10,7 @@
 
 #define GENERATION  HANDLE_NEXT
 
-/* Node 1 has asked node 0 for four things, and waits. */
+/* Node 1 waits for answers of node 0 to four operations. */
 struct asking {
 	struct world w;
 	handle_t eq, other_eq, md, other_md;
@@ -30,12 +30,10 @@ static void ask(struct asking *a)
 	a->other_md = bind(&a->w, 1, memory(3000, 64, 0, a->eq), UNLINK_NEVER);
 	args = to(a->md, 0, 5);
 	args.ack = ACK_YES, args.remote_offset = 24;
-	CHECK_IS(initiator_put(view, &args, &a->put, &grant), 0);
-	CHECK_IS(initiator_sent(view, &a->put, &grant, NI_OK), 0);
+	a->put = sent_put(&a->w, 1, &args);
 	args.operation = MESSAGE_ATOMIC, args.atomic_operation = ATOMIC_SUM;
 	args.datatype = ATOMIC_UINT64, args.length = 8;
-	CHECK_IS(initiator_put(view, &args, &a->atomic, &grant), 0);
-	CHECK_IS(initiator_sent(view, &a->atomic, &grant, NI_OK), 0);
+	a->atomic = sent_put(&a->w, 1, &args);
 	args.operation = MESSAGE_GETPUT, args.put_md = a->other_md, args.length = LENGTH_WHOLE;
 	CHECK_IS(initiator_exchange(view, &args, &a->getput, &grant), 0);
 	CHECK_IS(initiator_sent(view, &a->getput, &grant, NI_OK), 0);
@@ -44,7 +42,7 @@ static void ask(struct asking *a)
 		CHECK_IS(next(&a->w, 1, a->eq), i % 2 ? EVENT_SEND_END : EVENT_SEND_START);
 }
 
-/* What node 0 says if it has done all of it; a reply brings 64 bytes. */
+/* The correct answer of node 0; a reply brings 64 bytes. */
 static struct message answer_to(const struct message *request)
 {
 	struct message answer;
@@ -64,7 +62,7 @@ static int deliver(struct world *w, uint32_t p, const struct message *answer, in
 			     deliver_begin(&w->views[p], answer, 0, grant, &none);
 }
 
-/* The answer has come to nothing, and all four operations still wait. */
+/* The answer has no effect, and all four operations still wait. */
 static void not_believed(struct asking *a, const struct message *answer)
 {
 	for (int in_one_step = 0; in_one_step < 2; in_one_step++) {
@@ -82,13 +80,13 @@ static void not_believed(struct asking *a, const struct message *answer)
 		CHECK_IS(next(&a->w, 1, a->other_eq), -1);
 		CHECK(shows(&a->w, 1, 0, 1, 0, WORDS));
 	}
-	if (answer->operation == MESSAGE_ACK) {       /* nor does "I acknowledge nothing" count */
+	if (answer->operation == MESSAGE_ACK) {               /* one without acknowledgement */
 		CHECK_IS(answer_none(&a->w.views[1], answer), DELIVER_DROPPED);
 		CHECK_IS(status(&a->w, 1, STAT_OP_USED), 4);
 	}
 }
 
-/* One that is right in everything, after all: it ends its operation. */
+/* The correct answer ends its operation. */
 static void believed(struct asking *a, const struct message *answer, int events)
 {
 	uint64_t waiting = status(&a->w, 1, STAT_OP_USED);
@@ -120,7 +118,7 @@ static void answer_all(struct asking *a)
 	world_close(&a->w);
 }
 
-/* Call `forge` with each of the four answers, as node 0 would give it. */
+/* Call `forge` with each of the four correct answers. */
 static void forge_each(void (*forge)(struct asking *a, struct message answer))
 {
 	struct asking a;
@@ -153,7 +151,7 @@ static void name_another_generation(struct asking *a, struct message answer)
 	answer.op_handle -= 2 * GENERATION;
 	not_believed(a, &answer);
 	answer.op_handle += GENERATION;
-	answer.op_handle += 1000;                     /* none of the pool's */
+	answer.op_handle += 1000;                     /* outside the pool */
 	not_believed(a, &answer);
 }
 
@@ -175,16 +173,21 @@ TEST(rule17_answer_that_names_no_record_but_an_object)
 	forge_each(name_another_kind_of_object);
 }
 
+/* The answer with another object, another generation of the right one, or none in `field`. */
+static void name_wrongly(struct asking *a, const struct message *answer, handle_t *field,
+			 handle_t other)
+{
+	const handle_t wrong[] = { other, *field + GENERATION, HANDLE_NONE };
+
+	for (int i = 0; i < 3; i++) {
+		*field = wrong[i];
+		not_believed(a, answer);
+	}
+}
+
 static void name_another_descriptor(struct asking *a, struct message answer)
 {
-	const handle_t md = answer.md_handle;
-
-	answer.md_handle = a->other_md;
-	not_believed(a, &answer);
-	answer.md_handle = md + GENERATION;
-	not_believed(a, &answer);
-	answer.md_handle = HANDLE_NONE;
-	not_believed(a, &answer);
+	name_wrongly(a, &answer, &answer.md_handle, a->other_md);
 }
 
 TEST(rule17_answer_that_names_another_descriptor)
@@ -192,19 +195,11 @@ TEST(rule17_answer_that_names_another_descriptor)
 	forge_each(name_another_descriptor);
 }
 
-/* A reply's events go where its descriptor says: what it names does not matter. */
+/* A reply's events go to the queue of its descriptor, whatever queue it names. */
 static void name_another_queue(struct asking *a, struct message answer)
 {
-	const handle_t eq = answer.eq_handle;
-
-	if (answer.operation != MESSAGE_ACK)
-		return;
-	answer.eq_handle = a->other_eq;
-	not_believed(a, &answer);
-	answer.eq_handle = eq + GENERATION;
-	not_believed(a, &answer);
-	answer.eq_handle = EQ_NONE;
-	not_believed(a, &answer);
+	if (answer.operation == MESSAGE_ACK)
+		name_wrongly(a, &answer, &answer.eq_handle, a->other_eq);
 }
 
 TEST(rule17_ack_that_names_another_queue)
@@ -212,7 +207,7 @@ TEST(rule17_ack_that_names_another_queue)
 	forge_each(name_another_queue);
 }
 
-/* It was node 0's process 1 that was asked. */
+/* The request went to process 1 of node 0. */
 static void come_from_another_process(struct asking *a, struct message answer)
 {
 	answer.source_pid = 2;
@@ -242,7 +237,7 @@ TEST(rule17_answer_of_the_wrong_kind)
 	forge_each(be_of_the_other_kind);
 }
 
-/* All right for one operation, but for the record, which is another's. */
+/* Every field fits one operation, but the record is another operation's. */
 TEST(rule17_answer_to_one_operation_that_names_another)
 {
 	struct asking a;
@@ -256,7 +251,9 @@ TEST(rule17_answer_to_one_operation_that_names_another)
 			int same_kind = (i < 2) == (j < 2);
 
 			answer.op_handle = of[j]->op_handle;
-			/* a put and an atomic operation of one descriptor differ by the record only */
+			/*
+			 * a put and an atomic operation on one descriptor differ in the record only
+			 */
 			if (!same_kind)
 				not_believed(&a, &answer);
 		}
@@ -264,7 +261,7 @@ TEST(rule17_answer_to_one_operation_that_names_another)
 	answer_all(&a);
 }
 
-/* An operation under way at the target has a record too: it waits for no answer. */
+/* An operation that is pending at the target has a record too, but waits for no answer. */
 TEST(rule17_answer_that_names_what_others_do_here)
 {
 	struct message m = request(MESSAGE_PUT, 0, 1, 6, 32), answer, none;
@@ -288,7 +285,7 @@ TEST(rule17_answer_that_names_what_others_do_here)
 	answer_all(&a);
 }
 
-/* Once is enough: the record is free, or a reply is being carried out. */
+/* A second answer is dropped: the record is free, or a reply is being carried out. */
 TEST(rule17_answer_that_comes_again)
 {
 	struct message answer, none;
@@ -313,8 +310,8 @@ TEST(rule17_answer_that_comes_again)
 	answer_all(&a);
 }
 
-/* Rule 15: what was asked for, the initiator knows itself; an answer says how many
- * bytes were manipulated, never more than were asked for, and which identity did it. */
+/* Rule 15: the initiator itself knows what it asked for. The answer only tells how many bytes were
+ * manipulated, never more than were asked for, and by which identity. */
 TEST(rule15_events_show_what_was_asked_for)
 {
 	struct asking a;
@@ -353,7 +350,7 @@ TEST(rule15_events_show_what_was_asked_for)
 	world_close(&a.w);
 }
 
-/* Rule 9 and 17: a reply goes to the region that the call named, however much it brings. */
+/* Rules 9 and 17: a reply is written to the region that the call named, however long it is. */
 TEST(rule17_reply_writes_only_what_the_call_named)
 {
 	static const uint8_t payload[DELIVER_INLINE_BYTES] = { 0xee };
@@ -389,7 +386,7 @@ TEST(rule17_reply_writes_only_what_the_call_named)
 	world_close(&w);
 }
 
-/* A node's death ends what it was asked, and no later life of it answers that. */
+/* A node's death ends the operations that wait for it, and no later life of it answers them. */
 TEST(rule17_answer_of_a_later_life)
 {
 	const struct message *of[4];
@@ -406,7 +403,9 @@ TEST(rule17_answer_of_a_later_life)
 
 		for (int in_one_step = 0; in_one_step < 2; in_one_step++)
 			CHECK_IS(deliver(&a.w, 1, &answer, in_one_step, &grant), DELIVER_DROPPED);
-		/* what the new life is asked has another record, or another generation of it */
+		/*
+		 * a request to the new life has another record, or another generation of the same
+		 */
 		CHECK_IS(initiator_get(&a.w.views[1], &(struct initiator_args){
 			.md = a.md, .length = LENGTH_WHOLE, .target_nid = 0, .target_pid = 1,
 			.pt_index = PT, .match_bits = 5 }, &late), 0);

@@ -6,7 +6,7 @@
 #include "../../net/portals/atomic.h"
 #include "world.h"
 
-/* What one element becomes, calculated with 128 bits and cut to the type. */
+/* The new value of one element, calculated with 128 bits and truncated to the type. */
 static uint64_t expected(int operation, int type, uint64_t old, uint64_t a, uint64_t b)
 {
 	int bits = 8 << type / 2;
@@ -57,7 +57,7 @@ TEST(rule36_integers_of_all_types)
 				is = 0;
 				memcpy(&is, memory, size);
 				CHECK_IS(is, expected(operation, type, old, a, b));
-				if (size < 8)   /* and nothing behind the element */
+				if (size < 8)   /* and nothing after the element */
 					CHECK_IS(memcmp(memory + size, (uint8_t *)&old + size, 8 - size), 0);
 			}
 }
@@ -76,7 +76,7 @@ TEST(atomic_arithmetic_of_many_elements)
 	CHECK(pairs[0] == 50 && pairs[1] == 6);
 }
 
-/* A floating-point operation on one element: what is there, what comes, what is there then. */
+/* A floating-point operation on one element: old value, operand, new value. */
 struct float_case {
 	uint32_t operation;
 	uint64_t old, operand, wanted;
@@ -89,7 +89,7 @@ static void float_cases(uint32_t datatype, const struct float_case *cases, uint3
 		uint8_t memory[24];
 
 		memset(memory, 0xaa, sizeof(memory));
-		memcpy(memory + 3, &cases[i].old, size);        /* at any address */
+		memcpy(memory + 3, &cases[i].old, size);        /* unaligned */
 		atomic_apply(cases[i].operation, datatype, memory + 3, size,
 			     (const uint8_t *)&cases[i].operand, size);
 		memcpy(&is, memory + 3, size);
@@ -109,7 +109,7 @@ TEST(rule36_floats)
 	static const struct float_case cases[] = {
 		{ ATOMIC_SUM, ONE, TWO, THREE }, { ATOMIC_SUM, TWO, MINUS(TWO), 0 },
 		{ ATOMIC_SUM, ONE, 0x33800000, ONE },            /* 2^-24: a tie, to even */
-		{ ATOMIC_SUM, ONE, 0x33800001, 0x3f800001 },     /* and a little more */
+		{ ATOMIC_SUM, ONE, 0x33800001, 0x3f800001 },     /* just above the tie */
 		{ ATOMIC_SUM, TINY, TINY, 2 }, { ATOMIC_SUM, MOST, MOST, INFINITE },
 		{ ATOMIC_SUM, INFINITE, MINUS(INFINITE), DEFAULT_NAN },
 		{ ATOMIC_SUM, SIGNALS, ONE, SIGNALS }, { ATOMIC_SUM, ONE, SIGNALS, QUIET },
@@ -151,7 +151,7 @@ TEST(rule36_doubles)
 	float_cases(ATOMIC_DOUBLE, cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-/* Numbers of bits: 0 is not -0, and a NaN is itself. */
+/* Compares bits: 0 differs from -0, and a NaN equals itself. */
 TEST(rule36_compare_and_swap_of_floats)
 {
 	uint32_t memory[3] = { 0, QUIET, ONE };
@@ -260,7 +260,7 @@ TEST(fetch_atomic_gets_the_old_value)
 	CHECK_IS(w.event.mlength, 8);
 	CHECK_IS(status(&w, 0, STAT_BYTES_IN), 8);
 	CHECK_IS(status(&w, 0, STAT_BYTES_OUT), 8);
-	/* compare-and-swap: compared values, then new ones */
+	/* compare-and-swap: the compared values, then the new ones */
 	before = word_at(&w, 0, 1000);
 	memcpy(w.views[1].memory + 2000, &before, 8);
 	memset(w.views[1].memory + 2008, 0x11, 8);
@@ -276,7 +276,8 @@ TEST(fetch_atomic_gets_the_old_value)
 	pair_close(&w, &pair);
 }
 
-/* A hostile peer's: no such operation on the type, whatever its kernel should have checked. */
+/* A hostile peer sends an operation that the type does not have, which its kernel should have
+ * refused. */
 TEST_PATHS(rule36_arriving_nonsense_is_discarded)
 {
 	static const struct { uint8_t kind, operation, datatype; } bad[] = {
@@ -320,7 +321,7 @@ TEST(rule36_a_no_operation_reads)
 	pair_close(&w, &pair);
 }
 
-/* Two and a half elements fit: two are added to, the half is left alone. */
+/* Two and a half elements fit: two are changed, the half is not. */
 TEST(atomic_is_cut_to_whole_elements)
 {
 	struct message m = request(MESSAGE_ATOMIC, 1, 0, 5, 32), answer;

@@ -1,6 +1,6 @@
 /*
- * BARRIER messages that their senders cannot have sent (net/portals/barrier.c): they are
- * dropped and counted, and the next barriers are as if they had never come.
+ * BARRIER messages that a correct sender cannot have sent (net/portals/barrier.c) are dropped and
+ * counted, and do not affect later barriers.
  */
 #include "../../net/portals/deliver.h"
 #include "world.h"
@@ -23,7 +23,7 @@ static void close_job(void)
 	world_close(&w);
 }
 
-/* Both ways in; the count tells. */
+/* By both ways of delivery; the counter shows the result. */
 static int comes(struct message message)
 {
 	static int turn;
@@ -49,7 +49,7 @@ static uint64_t arrived(uint32_t news)
 
 TEST(a_round_is_believed_of_its_sender_only)
 {
-	static const uint32_t senders[] = { 1, 0, 4 };  /* of rank 2 of 6, in rounds 0, 1, 2 */
+	static const uint32_t senders[] = { 1, 0, 4 };  /* to rank 2 of 6, in rounds 0, 1, 2 */
 	uint64_t dropped = 0;
 
 	open_job(1);

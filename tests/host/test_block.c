@@ -142,7 +142,7 @@ TEST(block_close_waits_for_begun_operations)
 	block_open(&w.views[0]);
 	CHECK_IS(initiator_get(&w.views[0], &args, &m), 0);
 	CHECK_IS(block_pending(&w.views[0]), 1);
-	block_close(&w.views[0]);     /* nothing is written for a reply that has not begun */
+	block_close(&w.views[0]);     /* no data is written for a reply that has not begun */
 	CHECK_IS(block_pending(&w.views[0]), 0);
 	block_init(&w.views[0]);
 	world_close(&w);
@@ -196,7 +196,7 @@ TEST(block_status_registers)
 	world_close(&w);
 }
 
-/* What the view says: no damage of the block changes it. */
+/* Damage to the block does not change what the view says. */
 TEST(block_registers_of_the_view)
 {
 	struct world w;

@@ -6,13 +6,12 @@
  * reference model: every result, grant, answer and event, and the memory at the
  * end, must be those of the same calls made one after the other.
  *
- * So that the outcome follows from the order of the steps alone, no thread writes
- * where another one may: a sender's remote offset is its own slot, and each
- * descriptor slot has memory of its own. TSan says so if the engine grants
- * what it should not.
+ * The results depend only on the order of the steps, as no two threads write to
+ * the same place: a sender's remote offset is its own slot, and each descriptor
+ * slot has its own memory. TSan finds wrong grants of the engine.
  *
- * HISTORY_FILE, HISTORY_STEPS and HISTORY_SEED in the environment name the
- * file, and make the run longer, or another.
+ * HISTORY_FILE, HISTORY_STEPS and HISTORY_SEED in the environment set the file,
+ * the length and the seed.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -26,7 +25,7 @@
 #define MEMORIES  24u                   /* descriptors at entries */
 #define AREA      512u                  /* bytes of each */
 #define PORTALS   2u
-#define QUEUES    3u                    /* the last one comes and goes */
+#define QUEUES    3u                    /* the last one is allocated and freed repeatedly */
 #define SEGMENT   (1u << 16)
 
 struct memory {
@@ -45,7 +44,7 @@ struct owner {
 	struct eq_reader *queues[QUEUES];
 	uint64_t first[QUEUES];         /* number of a queue's first event */
 	uint64_t word;                  /* offset of the last queue's reader */
-	uint64_t source, reply;         /* areas for messages to oneself */
+	uint64_t source, reply;         /* areas for the owner's messages to itself */
 	uint32_t damaged, lost, odd;
 	uint32_t events, updates, refused;
 };
@@ -101,7 +100,7 @@ static struct md_args descriptor(struct owner *owner, const struct memory *memor
 	};
 }
 
-/* As the history has them: with one value for each field. */
+/* The descriptor's values as the history has them, one for each field. */
 #define ARGS(a)  (a).start, (a).length, (a).threshold, (a).max_size, (a).options, (a).user_ptr, \
 		 (a).eq_handle
 
@@ -233,7 +232,7 @@ static void open_queue(struct owner *owner, uint32_t q, uint64_t offset)
 	owner->queues[q] = reader;
 }
 
-/* eq_free: handle, result. Its descriptors live on and record nothing. */
+/* eq_free: handle, result. Its descriptors remain and record nothing. */
 static void close_queue(struct owner *owner, uint32_t q)
 {
 	struct stress *stress = owner->stress;
@@ -408,7 +407,7 @@ static void open_owner(struct owner *owner)
 	}
 }
 
-/* All senders have ended: so has every operation, and everything can go. */
+/* All senders have ended, so every operation has ended too: remove everything. */
 static void close_owner(struct owner *owner)
 {
 	for (uint32_t q = 0; q < QUEUES; q++)
@@ -425,7 +424,7 @@ static void close_owner(struct owner *owner)
 			close_queue(owner, q);
 }
 
-/* memory: 8 values, from offset 0 on, as many lines as it takes */
+/* memory: lines of 8 values, from offset 0 on */
 static void write_history(struct stress *stress)
 {
 	const char *path = getenv("HISTORY_FILE");
@@ -444,7 +443,7 @@ static void write_history(struct stress *stress)
 
 TEST(concurrent_history)
 {
-	/* Those of tests/histories.py. */
+	/* The same as in tests/histories.py. */
 	static const struct block_limits limits = {
 		.portals = PORTALS, .acs = 4, .mes = 64, .mds = 64, .eqs = QUEUES, .ops = 16,
 		.outbox = 1, .slots = QUEUES * COUNT, .pieces = 1

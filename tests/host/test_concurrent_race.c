@@ -1,15 +1,15 @@
 /*
  * MPI's race (rule 24): a receive is posted while the message for it arrives. The owner
- * does what an MPI library does: overflow descriptors at the tail of the match list catch
+ * acts like an MPI library: overflow descriptors at the tail of the match list catch
  * early messages, with START disabled; to post a receive the owner reads its queue for an
  * early message, inserts an entry with an inactive descriptor, and activates it by md_update,
  * which must refuse if anything has arrived, or has begun to arrive, meanwhile. The senders
- * are threads that run the link's call sequence and dawdle between begin and end.
- * Every message must be received once, and messages of one source and tag by the receives
- * that fit them in the order in which those were posted. By PtlMEMDPost the entry, the
- * descriptor and that test are one step.
+ * are threads that make the link's calls, with delays between begin and end.
+ * Every message must be received once, and messages of one source and tag by matching
+ * receives in the order in which these were posted. With PtlMEMDPost the entry, the
+ * descriptor and the test are one step.
  *
- * RACE_ROUNDS and RACE_SEED in the environment make the run longer, or another.
+ * RACE_ROUNDS and RACE_SEED in the environment set the length and the seed.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -25,16 +25,16 @@
 #define PT        3u
 #define SENDERS   3u
 #define TAGS      4u
-#define CREDITS   6u                               /* messages of one sender not yet received */
-#define POSTS     8u                               /* receives that wait at once */
+#define CREDITS   6u                               /* unreceived messages of one sender, at most */
+#define POSTS     8u                               /* posted receives at once */
 #define LARGEST   (256u << 10)
-#define BLOCKS    (SENDERS * CREDITS + 2)          /* one held by each early message, and two */
+#define BLOCKS    (SENDERS * CREDITS + 2)          /* one per early message, and two more */
 #define BLOCK     (2 * LARGEST)
 #define EARLY     (SENDERS * CREDITS)
 #define ANY       0xffu                            /* source or tag of a receive */
-#define PATIENCE  200000u                          /* looks at an empty queue before giving up */
+#define PATIENCE  200000u                          /* polls of an empty queue before giving up */
 
-/* What hdr_data says of a message; its length and bytes follow from it. */
+/* The fields of hdr_data, which also determines a message's length and bytes. */
 #define HEADER(source, tag, number, in_tag) \
 	((uint64_t)(source) << 56 | (uint64_t)(tag) << 48 | (uint64_t)(number) << 24 | (in_tag))
 #define SOURCE(header)  ((uint32_t)((header) >> 56))
@@ -46,10 +46,10 @@ struct race {
 	struct shared shared;
 	const struct region *region;
 	uint64_t seed;
-	uint32_t each;                           /* messages of every sender */
+	uint32_t each;                           /* messages of each sender */
 	int at_once;                             /* receives are posted by post_entry */
-	_Atomic uint32_t received[SENDERS];      /* what the owner gives back as credits */
-	_Atomic uint32_t running;                /* senders that have not ended */
+	_Atomic uint32_t received[SENDERS];      /* messages received, which give credits back */
+	_Atomic uint32_t running;                /* senders still running */
 	_Atomic int stop;                        /* the owner has given up */
 };
 
@@ -57,10 +57,10 @@ struct sender {
 	struct race *race;
 	struct shm_member self;                  /* node 1 + source */
 	uint32_t source;
-	uint32_t dropped, failed;                /* messages that were not accepted: none */
+	uint32_t dropped, failed;                /* messages that were not accepted; must stay 0 */
 };
 
-/* A message that came before its receive. */
+/* A message that arrived before its receive was posted. */
 struct early {
 	uint64_t header;
 	uint64_t offset;                         /* of its bytes, in the segment */
@@ -73,14 +73,14 @@ struct post {
 	uint32_t source, tag;
 	uint32_t turn;                           /* its number among the receives */
 	int busy;                                /* until its UNLINK event */
-	int done;                                /* its message is there */
+	int done;                                /* its message has arrived */
 };
 
 struct owner {
 	struct race *race;
 	struct shm_member self;
 	struct eq_reader *eq;
-	handle_t sentinel;                       /* receives lie before it, overflow behind */
+	handle_t sentinel;                       /* receives lie before it, overflow after it */
 	uint64_t random;
 	uint64_t blocks[BLOCKS];                 /* offsets of the overflow memory */
 	uint32_t held[BLOCKS];                   /* early messages in it */
@@ -91,9 +91,9 @@ struct owner {
 	uint32_t waiting;                        /* posts busy */
 	uint32_t turns;                          /* receives so far */
 	uint64_t *got;                           /* header of each receive's message; 0 none yet */
-	uint32_t seen[SENDERS];                  /* messages of each source that have come */
+	uint32_t seen[SENDERS];                  /* messages of each source that have arrived */
 	uint32_t all;                            /* messages received */
-	/* what went wrong, and how often the race took place */
+	/* errors, and how often the race occurred */
 	uint32_t disorder, damaged, overtook, odd, lost, stuck;
 	uint32_t refused, found_late;
 };
@@ -203,8 +203,7 @@ static struct md_args descriptor(const struct owner *owner, uint64_t offset, uin
 	};
 }
 
-/* Overflow block `b` at the tail. It goes by itself when one more message of
- * the largest size might not fit. */
+/* Attach overflow block `b` at the tail. It is unlinked when the largest message might not fit. */
 static void attach_block(struct owner *owner, uint32_t b)
 {
 	struct shared *shared = &owner->race->shared;
@@ -222,14 +221,14 @@ static void attach_block(struct owner *owner, uint32_t b)
 	owner->attached[b] = 1;
 }
 
-/* A message's bytes are no longer wanted where it came too early. */
+/* An early message's bytes are no longer needed in their overflow block. */
 static void release(struct owner *owner, uint32_t b)
 {
 	if (b < BLOCKS && owner->held[b] == 0 && !owner->attached[b])
 		attach_block(owner, b);
 }
 
-/* Receive number `turn` has got its message, whose bytes lie at `offset`. */
+/* Receive number `turn` has its message, whose bytes are at `offset`. */
 static void complete(struct owner *owner, uint32_t turn, uint64_t header, uint64_t offset)
 {
 	owner->damaged += !payload_is(owner->race->shared.view.memory + offset, header,
@@ -260,8 +259,8 @@ static void put_ended(struct owner *owner, const ptl_event_t *event)
 		complete(owner, post->turn, header, post->buffer);
 		return;
 	}
-	/* A receive for exactly this source is used up only by an earlier message
-	 * of that source, whose END would have come before this one. */
+	/* Only an earlier message of this source can use up a receive for exactly this source;
+	 * its END would have come before this one. */
 	for (uint32_t i = 0; i < POSTS; i++)
 		owner->overtook += owner->posts[i].busy && !owner->posts[i].done &&
 				   owner->posts[i].source != ANY &&
@@ -275,7 +274,7 @@ static void put_ended(struct owner *owner, const ptl_event_t *event)
 	owner->held[index]++;
 }
 
-/* Take what is in the queue: how many events that was. */
+/* Handle all events in the queue; returns their number. */
 static uint32_t drain(struct owner *owner)
 {
 	ptl_event_t event;
@@ -322,7 +321,7 @@ static int take_early(struct owner *owner, uint32_t source, uint32_t tag, uint32
 	return 0;
 }
 
-/* Wait for an event: 1, or 0 if all senders have ended and there is none. */
+/* Wait for an event. Returns 0 if all senders have ended and there is none. */
 static int await(struct owner *owner)
 {
 	struct race *race = owner->race;
@@ -341,7 +340,7 @@ static int await(struct owner *owner)
 	return 0;
 }
 
-/* What a receive that waits consists of. */
+/* The entry and the descriptor of a posted receive. */
 static struct post_args receive_of(const struct owner *owner, const struct post *post)
 {
 	struct post_args args = {
@@ -363,7 +362,7 @@ static struct post_args receive_of(const struct owner *owner, const struct post 
 	return args;
 }
 
-/* Its entry, and a descriptor that accepts nothing yet. */
+/* Insert its entry, with a descriptor that accepts nothing yet. */
 static void insert_post(struct owner *owner, struct post *post, const struct post_args *args)
 {
 	struct shared *shared = &owner->race->shared;
@@ -377,7 +376,7 @@ static void insert_post(struct owner *owner, struct post *post, const struct pos
 	shared_unlock(shared, &owner->self);
 }
 
-/* From now on it accepts, unless something has come: PORTALS_MD_NO_UPDATE. */
+/* Make it accept messages, unless something has arrived: then PORTALS_MD_NO_UPDATE. */
 static int activate_post(struct owner *owner, struct post *post, const struct post_args *args)
 {
 	struct shared *shared = &owner->race->shared;
@@ -403,7 +402,7 @@ static void remove_post(struct owner *owner, struct post *post)
 	post->busy = 0;
 }
 
-/* Post a receive; the next turn is its. */
+/* Post a receive, and give it the next turn. */
 static void receive(struct owner *owner, uint32_t source, uint32_t tag)
 {
 	struct post *post = owner->posts;
@@ -434,7 +433,7 @@ static void receive(struct owner *owner, uint32_t source, uint32_t tag)
 		}
 		owner->odd += result != PORTALS_MD_NO_UPDATE;
 		owner->refused++;
-		/* Nothing there: it has begun, and its event will come. */
+		/* No event yet: the message has begun, and its event will come. */
 		if (!await(owner)) {
 			owner->stuck++;
 			return;
@@ -448,8 +447,7 @@ static void receive(struct owner *owner, uint32_t source, uint32_t tag)
 	}
 }
 
-/* All senders have ended and all events are read: nothing may be left that
- * fits a receive that still waits. */
+/* Everything has arrived: no early message may be left that fits a pending receive. */
 static void settle(struct owner *owner)
 {
 	for (uint32_t i = 0; i < POSTS; i++) {
@@ -476,7 +474,7 @@ static void receive_all(struct owner *owner, uint32_t rounds)
 
 		drain(owner);
 		if (owner->earlies > EARLY / 2 || (owner->earlies && owner->waiting == POSTS)) {
-			source = SOURCE(owner->early[0].header);  /* senders may wait for this */
+			source = SOURCE(owner->early[0].header);  /* a sender may wait for it */
 			tag = TAG(owner->early[0].header);
 		} else if (owner->waiting == POSTS) {
 			if (!await(owner))
@@ -491,7 +489,7 @@ static void receive_all(struct owner *owner, uint32_t rounds)
 	drain(owner);
 }
 
-/* Of each source and tag the messages went to receives in the order of both. */
+/* Messages of each source and tag must go to matching receives in order. */
 static uint32_t out_of_turn(const struct owner *owner)
 {
 	uint32_t expected[SENDERS][TAGS] = { 0 }, wrong = 0;

@@ -1,8 +1,7 @@
 /*
- * Damaged blocks: whatever lies in a block, and whichever kernel runs the engine on it
- * touches nothing outside the block and the segment, and comes to an end.
- * ASan guards the block's heap allocation, canaries the segment, the harness'
- * time limit the ends. Seeds are printed when something fails.
+ * Damaged blocks: whatever a block contains, an engine that runs on it touches nothing outside the
+ * block and the segment, and terminates. ASan guards the block's heap allocation, canaries guard
+ * the segment, and the harness has a time limit. Seeds are printed when something fails.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 #define ROUNDS  3000
 #define PIECES  0x7000u   /* offset of an array of them */
 
-/* A block with some of everything, operations under way included. */
+/* A block with objects of every kind and pending operations. */
 static void populate(struct world *w, handle_t *handles, struct grant *grants)
 {
 	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8), answer;
@@ -43,8 +42,9 @@ static void populate(struct world *w, handle_t *handles, struct grant *grants)
 	CHECK_IS(initiator_get(&w->views[0], &args, &m), 0);
 }
 
-/* Whether every piece of a granted range lies in the segment; a range that says
- * that it is damaged is as good. */
+/*
+ * Whether every piece of a granted range lies in the segment, or the range is reported as damaged.
+ */
 static int lies_inside(const struct process_view *view, const struct grant *grant)
 {
 	struct span span;
@@ -60,7 +60,7 @@ static int lies_inside(const struct process_view *view, const struct grant *gran
 	return 1;
 }
 
-/* Everything that may be asked of a block. */
+/* Make every call on a block. */
 static void exercise(struct world *w, const handle_t *handles, struct grant *grants,
 		     uint64_t *state)
 {
@@ -170,7 +170,7 @@ static void exercise(struct world *w, const handle_t *handles, struct grant *gra
 	}
 }
 
-/* Where damage goes: like an index, like an address, one bit, or anything. */
+/* Damage one word: write an index, an address or a random value, or flip a bit. */
 static void damage(struct process_view *view, uint64_t bytes, uint64_t *state)
 {
 	uint8_t *block = (uint8_t *)view->block;
@@ -178,7 +178,7 @@ static void damage(struct process_view *view, uint64_t bytes, uint64_t *state)
 	uint64_t at = check_random(state) % (bytes - 8);
 	uint64_t value = check_random(state);
 
-	/* mostly where things are: the header, and the first entries of pools */
+	/* mostly in the parts in use: the header, and the first entries of pools */
 	switch (random % 11) {
 	case 0: at = 64 + at % (sizeof(struct block) - 72); break;
 	case 1: at = (uint64_t)((uint8_t *)view->mes - block) + at % (8 * sizeof(struct me)); break;
@@ -249,7 +249,7 @@ TEST(random_blocks_are_contained)
 		}
 		w.views[0].block->state = BLOCK_OPEN;
 		exercise(&w, handles, grants, &state);
-		/* whatever it was, the owner can start afresh */
+		/* after any damage the owner can start again */
 		block_init(&w.views[0]);
 		block_open(&w.views[0]);
 		CHECK_IS(me_unlink(&w.views[0], new_me(&w, 0, 5)), 0);

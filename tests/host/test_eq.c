@@ -1,5 +1,6 @@
 /*
- * What is recorded in an event queue, and what is told of it: net/portals/eq.c. Rules 18, 19, 20, 23.
+ * Event queues: recorded events, the upcalls that they cause, arguments and limits:
+ * net/portals/eq.c. Rules 18, 19, 20, 23, 33, 34.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -13,7 +14,7 @@ static handle_t silent(struct world *w, struct eq_info *queue)
 				 queue->handle), UNLINK_NEVER);
 }
 
-/* grant.upcall rings an application's doorbell: for an event, not for a queue. */
+/* grant.upcall rings the application's doorbell only if an event was recorded. */
 TEST(rule23_no_upcall_without_an_event)
 {
 	struct message m, answer, none;
@@ -52,7 +53,7 @@ TEST(rule23_no_upcall_without_an_event)
 	world_close(&w);
 }
 
-/* Both ways of delivering leave the same events out. */
+/* Both ways of delivering omit the same events. */
 TEST(rule19_event_options_of_short_messages)
 {
 	const uint32_t options[] = { 0, MD_EVENT_START_DISABLE, MD_EVENT_END_DISABLE,
@@ -112,7 +113,7 @@ TEST(rule18_unlink_comes_last_after_a_short_message)
 	world_close(&w);
 }
 
-/* The delivering kernel is told whether the target's handler waits for the events. */
+/* The delivering kernel learns whether the target has a handler for the events. */
 TEST(rule23_runner_is_told_of_handlers)
 {
 	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8), answer;
@@ -140,12 +141,12 @@ TEST(rule23_runner_is_told_of_handlers)
 	}
 }
 
-/* The writer reads what it writes from a page that is not there yet: the fault
- * shows the slot as it is in the middle of the writing. */
+/* The writer copies from a page that is not mapped yet, so the fault handler sees the slot in the
+ * middle of the write. */
 static struct {
 	void *page;
 	const struct event *slot;
-	uint64_t sequence;        /* of the slot in that moment */
+	uint64_t sequence;        /* of the slot at the fault */
 } glimpse;
 
 static void look_at_slot(int signal)
@@ -179,6 +180,156 @@ TEST(rule20_slot_is_marked_while_it_is_written)
 	CHECK_IS(glimpse.slot->sequence, first);
 	munmap(glimpse.page, BLOCK_PAGE);
 	CHECK_IS(next(&w, 0, eq), EVENT_ACK);
+	remove_eq(&w, 0, eq);
+	world_close(&w);
+}
+
+TEST(rule33_eq_bad_arguments)
+{
+	struct world w;
+	struct process_view *view = &w.views[0];
+	struct eq_info info;
+	handle_t eq;
+
+	world_open(&w, &small_limits);
+	CHECK_IS(eq_alloc(view, 0, BASE + WORDS, 0, &info), PORTALS_NO_SPACE);
+	CHECK_IS(eq_alloc(view, 65, BASE + WORDS, 0, &info), PORTALS_NO_SPACE);
+	CHECK_IS(eq_alloc(view, 1ULL << 63, BASE + WORDS, 0, &info), PORTALS_NO_SPACE);
+	CHECK_IS(eq_alloc(view, ~0ULL, BASE + WORDS, 0, &info), PORTALS_NO_SPACE);
+	CHECK_IS(eq_alloc(view, 4, BASE + WORDS + 4, 0, &info), PORTALS_SEGV);
+	CHECK_IS(eq_alloc(view, 4, BASE + SEGMENT - 7, 0, &info), PORTALS_SEGV);
+	CHECK_IS(eq_alloc(view, 4, BASE - 8, 0, &info), PORTALS_SEGV);
+	CHECK_IS(eq_alloc(view, 4, ~7ULL, 0, &info), PORTALS_SEGV);
+	CHECK_IS(eq_free(view, 0), PORTALS_EQ_INVALID);
+	eq = new_eq(&w, 0, 1);
+	CHECK_IS(eq_free(view, eq ^ 1ULL << 30), PORTALS_EQ_INVALID);
+	CHECK_IS(eq_unread(view, eq), 0);
+	remove_eq(&w, 0, eq);
+	CHECK_IS(eq_free(view, eq), PORTALS_EQ_INVALID);
+	CHECK_IS(eq_unread(view, eq), PORTALS_EQ_INVALID);
+	world_close(&w);
+}
+
+TEST(rule34_eq_slots_run_out_and_come_back)
+{
+	struct world w;
+	struct eq_info info;
+	handle_t a, b, c, d;
+
+	world_open(&w, &small_limits);        /* 64 slots, 4 queues */
+	a = new_eq(&w, 0, 15);                /* 16 */
+	b = new_eq(&w, 0, 32);
+	c = new_eq(&w, 0, 9);                 /* 16 */
+	CHECK_IS(eq_lookup(&w.views[0], a)->count, 16);
+	CHECK_IS(eq_alloc(&w.views[0], 1, BASE + WORDS + 64, 0, &info), PORTALS_NO_SPACE);
+	remove_eq(&w, 0, b);
+	CHECK_IS(eq_alloc(&w.views[0], 33, BASE + WORDS + 64, 0, &info), PORTALS_NO_SPACE);
+	b = new_eq(&w, 0, 16);
+	d = new_eq(&w, 0, 16);
+	for (int i = 0; i < 4; i++)           /* no two overlap */
+		for (int j = 0; j < i; j++)
+			CHECK(w.views[0].eqs[i].first_slot + w.views[0].eqs[i].count <=
+			      w.views[0].eqs[j].first_slot ||
+			      w.views[0].eqs[j].first_slot + w.views[0].eqs[j].count <=
+			      w.views[0].eqs[i].first_slot);
+	CHECK_IS(eq_alloc(&w.views[0], 1, BASE + WORDS + 64, 0, &info), PORTALS_NO_SPACE);
+	remove_eq(&w, 0, a);
+	remove_eq(&w, 0, b);
+	remove_eq(&w, 0, c);
+	remove_eq(&w, 0, d);
+	world_close(&w);
+}
+
+/* Two words: PtlEQGet's and the handler's; the latter limits the space for replies. */
+TEST(rule23_eq_with_a_handler)
+{
+	struct world w;
+	struct process_view *view = &w.views[0];
+	uint64_t *words;
+	struct eq_info info;
+	struct event_head head = { 0 };
+	struct eq *eq;
+	handle_t plain;
+
+	world_open(&w, &test_limits);
+	CHECK_IS(eq_alloc(view, 4, BASE + SEGMENT - 8, 1, &info), PORTALS_SEGV);
+	CHECK_IS(eq_alloc(view, 4, BASE + SEGMENT - 16, 1, &info), 0);
+	words = (uint64_t *)(view->memory + SEGMENT - 16);
+	eq = eq_lookup(view, info.handle);
+	CHECK_IS(words[0], eq->next);
+	CHECK_IS(words[1], eq->next);
+	for (int i = 0; i < 3; i++)
+		eq_record(view, eq, &head, EVENT_ACK, 0, 0, 0, 0);
+	CHECK_IS(eq_unhandled(view, info.handle), 3);
+	CHECK_IS(eq_unread(view, info.handle), 3);
+	CHECK(!eq_has_room(view, eq, 2));
+	words[1] += 3;
+	CHECK_IS(eq_unhandled(view, info.handle), 0);
+	CHECK_IS(eq_unread(view, info.handle), 3);
+	CHECK(eq_has_room(view, eq, 4));
+	words[1] = ~0ULL / 2;                 /* invalid: counts as full */
+	CHECK_IS(eq_unhandled(view, info.handle), 4);
+	CHECK(!eq_has_room(view, eq, 1));
+	CHECK_IS(eq_free(view, info.handle), 0);
+	CHECK_IS(eq_unhandled(view, info.handle), 0);
+
+	plain = new_eq(&w, 0, 4);
+	eq_record(view, eq_lookup(view, plain), &head, EVENT_ACK, 0, 0, 0, 0);
+	CHECK_IS(eq_unhandled(view, plain), 0);
+	CHECK_IS(next(&w, 0, plain), EVENT_ACK);
+	remove_eq(&w, 0, plain);
+	world_close(&w);
+}
+
+TEST(rule20_overrun_keeps_the_latest)
+{
+	struct world w;
+	handle_t eq, old;
+	struct event_head head = { 0 };
+
+	world_open(&w, &test_limits);
+	eq = new_eq(&w, 0, 4);
+	CHECK_IS(next(&w, 0, eq), -1);
+	for (uint64_t i = 0; i < 11; i++) {
+		head.match_bits = i;
+		eq_record(&w.views[0], eq_lookup(&w.views[0], eq), &head, EVENT_ACK, 0, 0, 0, 0);
+	}
+	CHECK_IS(eq_unread(&w.views[0], eq), 4);
+	CHECK_IS(next(&w, 0, eq), -2);        /* reported once, with the oldest remaining event */
+	CHECK_IS(w.event.match_bits, 7);
+	for (uint64_t i = 8; i < 11; i++) {
+		CHECK_IS(next(&w, 0, eq), EVENT_ACK);
+		CHECK_IS(w.event.match_bits, i);
+	}
+	CHECK_IS(next(&w, 0, eq), -1);
+	CHECK_IS(eq_unread(&w.views[0], eq), 0);
+	old = eq;
+	remove_eq(&w, 0, eq);
+	eq = new_eq(&w, 0, 4);                /* the same slots: no old event is visible */
+	CHECK(eq != old);
+	CHECK_IS(next(&w, 0, eq), -1);
+	eq_record(&w.views[0], eq_lookup(&w.views[0], eq), &head, EVENT_ACK, 0, 0, 0, 0);
+	CHECK_IS(next(&w, 0, eq), EVENT_ACK);
+	CHECK_IS(next(&w, 0, eq), -1);
+	remove_eq(&w, 0, eq);
+	world_close(&w);
+}
+
+TEST(rule20_senseless_read_index_means_full)
+{
+	struct world w;
+	handle_t eq;
+	uint64_t *word;
+
+	world_open(&w, &test_limits);
+	eq = new_eq(&w, 0, 4);
+	word = (uint64_t *)(w.views[0].memory + WORDS);
+	CHECK(eq_has_room(&w.views[0], eq_lookup(&w.views[0], eq), 4));
+	*word += 1000;
+	CHECK(!eq_has_room(&w.views[0], eq_lookup(&w.views[0], eq), 1));
+	*word = 0x8000000000000000ULL;
+	CHECK(!eq_has_room(&w.views[0], eq_lookup(&w.views[0], eq), 1));
+	CHECK_IS(eq_unread(&w.views[0], eq), 4);
 	remove_eq(&w, 0, eq);
 	world_close(&w);
 }

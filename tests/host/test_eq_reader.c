@@ -1,7 +1,7 @@
 /*
  * The application's reader (lib/portals/eq_reader.h) against the engine's writer
- * (net/portals/eq.c), from two threads: rules 20 and 21. The reader never sees
- * half an event, misses none without being told, and gets them in order.
+ * (net/portals/eq.c), from two threads: rules 20 and 21. The reader never sees half an event,
+ * misses none without an error, and gets them in order.
  */
 #include <pthread.h>
 #include <string.h>
@@ -12,12 +12,12 @@
 struct writer {
 	struct process_view *view;
 	struct eq *eq;
-	uint32_t pause_every;         /* let the reader catch up now and then */
-	_Atomic uint64_t *taken;      /* how far the reader is */
+	uint32_t pause_every;         /* events after which the reader may catch up */
+	_Atomic uint64_t *taken;      /* events that the reader has taken */
 	uint64_t start;
 };
 
-/* Event number i carries i in every field. */
+/* Event number i has i in every field. */
 static void *write_events(void *arg)
 {
 	struct writer *writer = arg;
@@ -84,7 +84,7 @@ static void stress(uint32_t slots, uint32_t pause_every, int may_lose)
 		else
 			disorder += w.event.sequence != expected;
 		if (result == PTL_EQ_DROPPED && w.event.sequence <= expected)
-			disorder++;           /* told of a loss that there was not */
+			disorder++;           /* a loss was reported where there was none */
 		lost += w.event.sequence - expected;
 		expected = w.event.sequence + 1;
 		taken = expected;
@@ -130,7 +130,7 @@ TEST(rule20_slot_that_is_being_written)
 	CHECK_IS(next(&w, 0, eq), -1);
 	eq_record(&w.views[0], queue, &head, EVENT_ACK, 0, 0, 0, 0);
 	CHECK_IS(next(&w, 0, eq), EVENT_ACK);
-	/* the oldest is being replaced: it is lost, the one behind it is not */
+	/* the oldest is being overwritten: it is lost, the next one is not */
 	for (int i = 0; i < 4; i++)
 		eq_record(&w.views[0], queue, &head, EVENT_ACK, 0, 0, 0, 0);
 	SLOT(first + 5).sequence = (first + 5) | EVENT_WRITING;
@@ -139,7 +139,7 @@ TEST(rule20_slot_that_is_being_written)
 	CHECK_IS(next(&w, 0, eq), EVENT_ACK);
 	CHECK_IS(next(&w, 0, eq), EVENT_ACK);
 	CHECK_IS(next(&w, 0, eq), -1);
-	/* a damaged number costs events, no more: the reader comes back */
+	/* a damaged number loses events, but the reader recovers */
 	for (uint64_t n = 0; n < 4; n++)
 		SLOT(n).sequence = ~EVENT_WRITING - n * 1000;
 	CHECK(next(&w, 0, eq) < 0);
@@ -162,7 +162,7 @@ TEST(rule21_empty_queue_at_once)
 	world_close(&w);
 }
 
-/* The writer comes back to a slot while the reader copies it. */
+/* The writer overwrites a slot while the reader copies it. */
 TEST(rule20_copy_of_a_slot_that_changes)
 {
 	struct event_head head = { 0 };
@@ -178,9 +178,9 @@ TEST(rule20_copy_of_a_slot_that_changes)
 	slot = w.readers[0][0].slots + (first & 1) * EVENT_SLOT_WORDS;
 	eq_record(&w.views[0], eq_lookup(&w.views[0], eq), &head, EVENT_ACK, 0, 0, 0, NI_OK);
 	CHECK_IS(eq_copy(slot, first, &event), 1);
-	CHECK_IS(eq_copy(slot, first - 2, &event), 0);       /* replaced since */
+	CHECK_IS(eq_copy(slot, first - 2, &event), 0);       /* overwritten since */
 	*(event_word *)&slot[EVENT_SEQUENCE_WORD] |= EVENT_WRITING_FLAG;
-	CHECK_IS(eq_copy(slot, first, &event), 0);           /* being replaced */
+	CHECK_IS(eq_copy(slot, first, &event), 0);           /* being overwritten */
 	remove_eq(&w, 0, eq);
 	world_close(&w);
 }

@@ -1,7 +1,6 @@
 /*
- * Messages over frames: operations that overlap, records that run out, peers
- * that die, headers that cannot be. The other host tests run over frames too,
- * one operation at a time (CHECK_FRAMES).
+ * Messages over frames: operations that overlap, records that run out, peers that die, invalid
+ * headers. The other host tests run over frames too, one operation at a time (CHECK_FRAMES).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +34,7 @@ static struct link_config usual(void)
 	return config;
 }
 
-/* Each process offers its lower half to puts and gets with offset, and sends from it. */
+/* Each process accepts puts and gets at any offset of its lower half, and sends from it. */
 static void scene_open(struct scene *s, const struct block_limits *limits,
 		       const struct netsim_config *network, const struct link_config *config)
 {
@@ -74,7 +73,9 @@ static struct initiator_args region(struct scene *s, uint32_t p, uint32_t node, 
 	return args;
 }
 
-/* How many events of this kind and failure are next in a queue; all are taken. */
+/*
+ * Take the next events of a queue as long as they have this kind and failure; returns their number.
+ */
 static uint32_t events(struct scene *s, uint32_t p, handle_t eq, int kind, int fail)
 {
 	uint32_t n = 0;
@@ -93,8 +94,8 @@ TEST(frames_carry_overlapping_operations)
 		struct scene s;
 
 		scene_open(&s, &test_limits, &network, &config);
-		/* Both send 25 pieces of 500 bytes to process 0, each to its own place,
-		 * while 0 fetches from both. */
+		/* Both send 25 messages of 500 bytes to process 0, each to its own place, while 0
+		 * gets from both. */
 		for (uint32_t i = 0; i < 25; i++)
 			for (uint32_t p = 1; p <= 2; p++) {
 				uint64_t at = (p - 1) * 15000 + i * 500ull;
@@ -144,8 +145,8 @@ TEST(frames_report_events_in_order)
 	scene_close(&s);
 }
 
-/* Payload in pieces stays findable until the link is through with it; an ACK that
- * comes sooner waits. */
+/* Payload in pieces stays readable until the link has finished with it; an ACK that arrives earlier
+ * waits. */
 TEST(frames_report_events_of_pieces_in_order)
 {
 	static const uint32_t lengths[] = { 20, 300, 3000, 20000 };
@@ -199,7 +200,7 @@ TEST(frames_wait_for_operation_records)
 	scene_close(&s);
 }
 
-/* Two nodes that ask each other for answers while each has one record for them. */
+/* Two nodes ask each other for answers while each has one record for them. */
 TEST(frames_do_not_wait_for_each_other_for_ever)
 {
 	struct netsim_config network = faults(0, 5);
@@ -224,7 +225,7 @@ TEST(frames_do_not_wait_for_each_other_for_ever)
 	scene_close(&s);
 }
 
-/* Two nodes whose records all wait for answers to each other would refuse what the other asks. */
+/* If all records of two nodes waited for answers, each would refuse the other's requests. */
 TEST(frames_leave_an_operation_record_for_requests)
 {
 	for (uint32_t fetches = 0; fetches < 2; fetches++) {
@@ -250,7 +251,7 @@ TEST(frames_leave_an_operation_record_for_requests)
 	}
 }
 
-static uint64_t kept[8];              /* cookies of frames that node 1's card has not read */
+static uint64_t kept[8];              /* cookies of frames that node 1's card still reads */
 static uint32_t n_kept;
 
 static void keep(void *context, uint64_t cookie)
@@ -259,8 +260,8 @@ static void keep(void *context, uint64_t cookie)
 	kept[n_kept++ % 8] = cookie;
 }
 
-/* What a card still reads when its receiver is lost has failed with that: not once more when the
- * card is done with it. */
+/* A message whose receiver is lost fails while the card still reads it. It does not fail a second
+ * time when the card has finished. */
 TEST(frames_fail_once)
 {
 	struct netsim_config network = faults(0, 20);
@@ -304,7 +305,7 @@ TEST(frames_end_what_a_dead_node_leaves)
 
 	config.tries = 4;
 	scene_open(&s, &test_limits, &network, &config);
-	/* Node 0 sends to 1, when 0 dies; 2 sends to it and waits for answers. */
+	/* Node 0 dies while it sends to 1; 2 sends to it and waits for answers. */
 	args = region(&s, 0, 1, 0, 30000, 0, 1);
 	CHECK_IS(fabric_start(&s.fabric, 0, &args), 0);
 	args = region(&s, 2, 0, 0, 30000, 0, 1);
@@ -314,7 +315,7 @@ TEST(frames_end_what_a_dead_node_leaves)
 	while (status(&s.w, 1, STAT_OP_USED) == 0)
 		CHECK_IS(fabric_step(&s.fabric), 1);
 	fabric_kill(&s.fabric, 0);
-	/* Node 1 notices when it has something to say. */
+	/* Node 1 notices when it sends to node 0. */
 	args = region(&s, 1, 0, 0, 100, 0, 0);
 	CHECK_IS(fabric_start(&s.fabric, 1, &args), 0);
 	CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
@@ -355,7 +356,7 @@ TEST(frames_end_a_send_that_no_ack_answers)
 	scene_close(&s);
 }
 
-/* ---- a peer that says what it likes ---- */
+/* ---- a malicious peer ---- */
 
 static int take(void *c, uint32_t n, uint32_t l, const void *h, const void *p, uint32_t b)
 {
@@ -461,7 +462,7 @@ TEST(frames_drop_headers_that_cannot_be)
 	CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
 	CHECK(frames_figures(s.fabric.nodes[0].frames).bad > 500);
 	CHECK_IS(link_records_used(liar.link), 0);
-	/* The others are not concerned. */
+	/* Other nodes are not affected. */
 	fill(&s.w, 0);
 	{
 		struct initiator_args args = region(&s, 1, 0, 0, 9000, 100, 1);
@@ -476,7 +477,7 @@ TEST(frames_drop_headers_that_cannot_be)
 	world_drop(&s.w);
 }
 
-/* The plainest puts go the short way; more of them than the window and the records hold. */
+/* Short puts without ack take the fast path; more of them than the window and the records allow. */
 static void brief_puts(uint32_t rate)
 {
 	struct netsim_config network = faults(rate, 17);
@@ -510,8 +511,7 @@ TEST(frames_carry_puts_by_the_fast_path)
 	brief_puts(20000);
 }
 
-/* What a peer's link hands up may be anything: the header must be of that peer, of that lane, and
- * of as many bytes. */
+/* A peer can send any header: it must name that peer, and fit the lane and the number of bytes. */
 TEST(frames_drop_messages_whose_headers_cannot_be)
 {
 	struct netsim_config network = faults(0, 18);
@@ -533,7 +533,7 @@ TEST(frames_drop_messages_whose_headers_cannot_be)
 	CHECK_IS(link_port_whole(frames, 1, LINK_ANSWERS, &m, payload, 8), LINK_DROP);
 	CHECK_IS(link_port_whole(frames, 1, LINK_REQUESTS, &m, payload, 7), LINK_DROP);
 	wrong = m;
-	wrong.ack_request = ACK_YES;                    /* not by the straight way */
+	wrong.ack_request = ACK_YES;                    /* not on the fast path */
 	CHECK_IS(link_port_whole(frames, 2, LINK_REQUESTS, &wrong, payload, 8), LINK_DROP);
 	CHECK_IS(link_port_whole(frames, 1, LINK_REQUESTS, &wrong, payload, 9), LINK_DROP);
 	wrong.target_nid = 2;
@@ -546,7 +546,7 @@ TEST(frames_drop_messages_whose_headers_cannot_be)
 	scene_close(&s);
 }
 
-/* A short put that failed gives no event, but the process's status shows it. */
+/* A short put that failed causes no event, but the process's status counts it. */
 TEST(frames_count_fast_puts_that_fail)
 {
 	struct netsim_config network = faults(0, 19);
@@ -569,8 +569,8 @@ TEST(frames_count_fast_puts_that_fail)
 	scene_close(&s);
 }
 
-/* Rule 18: SEND_END of a short put is out when the call returns, and what its payload's memory
- * holds later is not sent, however often a frame is sent again. */
+/* Rule 18: SEND_END of a short put is recorded when the call returns. Later changes of its
+ * payload's memory are never sent, however often the frame is retransmitted. */
 TEST(frames_read_short_payload_at_the_call)
 {
 	struct netsim_config network = faults(100000, 7);

@@ -1,13 +1,13 @@
 /*
- * Long messages over frames with bulk cards: what lands without a copy, what cannot,
- * and that nothing is written but what the operation grants.
+ * Long messages over frames with bulk cards: what is placed without a copy, what is not, and that
+ * only memory that the operation grants is written.
  */
 #include <string.h>
 #include "world.h"
 
 #define LONG_NS   60000000000ull
 #define ANNOUNCE  5000u
-#define ARRAY     0x8100u          /* where arrays of pieces are put, behind the readers' words */
+#define ARRAY     0x8100u          /* where arrays of pieces lie, after the readers' words */
 
 struct scene {
 	struct world w;
@@ -83,7 +83,7 @@ TEST(frames_bulk_lands_without_a_copy)
 	CHECK_IS(next(&s.w, 1, s.eq), EVENT_SEND_START);
 	CHECK_IS(next(&s.w, 1, s.eq), EVENT_SEND_END);
 	CHECK_IS(next(&s.w, 1, s.eq), EVENT_ACK);
-	/* One byte less than is announced comes by a copy. */
+	/* One byte less than the limit for announcements arrives by a copy. */
 	put_settled(&s, 0, ANNOUNCE - 1, 0);
 	CHECK(shows(&s.w, 0, 0, 1, 0, ANNOUNCE - 1));
 	CHECK_IS(copied(&s, 0), ANNOUNCE - 1);
@@ -108,7 +108,7 @@ TEST(frames_bulk_carries_replies)
 	scene_close(&s);
 }
 
-/* The room is shorter than the message: what lies behind it stays as it is. */
+/* The descriptor is shorter than the message: memory after it does not change. */
 TEST(frames_bulk_is_cut_to_what_is_granted)
 {
 	static const uint64_t rooms[] = { 0, 1, 7999, 8960, 8961, 20000, 24999 };
@@ -140,7 +140,7 @@ TEST(frames_bulk_of_zero_bytes_is_not_sent)
 	scene_close(&s);
 }
 
-/* Pieces: few in a part go to their places by the card, many by a copy. */
+/* If a part covers few pieces, the card writes them in place; if many, they are copied. */
 TEST(frames_bulk_lands_in_pieces)
 {
 	for (uint32_t n = 1; n <= 40; n += 3) {
@@ -157,14 +157,14 @@ TEST(frames_bulk_lands_in_pieces)
 		for (uint32_t i = 0; i < n; i++, at += length)
 			CHECK(shows(&s.w, 0, (n - 1 - i) * (length + 5), 1, 50 + at, length));
 		if (n < 10)
-			CHECK(copied(&s, 0) < 3 * 64);  /* the end, with the announcement */
+			CHECK(copied(&s, 0) < 3 * 64);  /* the last bytes */
 		if (n == 40)
 			CHECK_IS(copied(&s, 0), n * length);
 		scene_close(&s);
 	}
 }
 
-/* Long and short ones of both directions, in order, under every fault. */
+/* Long and short messages in both directions stay in order under every fault. */
 TEST(frames_bulk_keeps_the_order)
 {
 	for (uint32_t rate = 0; rate <= 200000; rate += 50000) {
@@ -191,7 +191,7 @@ TEST(frames_bulk_keeps_the_order)
 	}
 }
 
-/* The sender dies while its parts land: the operation ends, and its buffers are free. */
+/* The sender dies while its parts arrive: the operation ends, and its buffers are freed. */
 TEST(frames_bulk_of_a_dead_node_ends)
 {
 	for (uint32_t parts = 0; parts < 3; parts++) {

@@ -53,7 +53,7 @@ TEST(frames_between_engines_by_bulk_cards)
 	CHECK(result.placed > 0);
 }
 
-/* Frames of earlier lives turn up late, and nothing of them is believed. */
+/* Frames of earlier lives arrive late and have no effect. */
 TEST(frames_between_engines_that_restart)
 {
 	uint64_t ghosts = 0, failed = 0;

@@ -7,9 +7,9 @@
 #include "world.h"
 
 #define LONG_NS  60000000000ull
-#define LONG     1000u            /* bytes: more than goes in one step */
-#define ASKED    1u               /* the node that was asked, */
-#define OTHER    2u               /* and one that was not; node 0 asks */
+#define LONG     1000u            /* bytes: too long to be delivered in one step */
+#define ASKED    1u               /* the target of node 0's requests */
+#define OTHER    2u               /* another node of the job */
 
 struct scene {
 	struct world w;
@@ -17,7 +17,7 @@ struct scene {
 	struct frames *frames;        /* node 0's */
 	handle_t eq, md, put_md;      /* node 0's */
 	struct initiator_args args;
-	struct message request;       /* what node 0 has asked for */
+	struct message request;       /* node 0's request */
 };
 
 enum kind { PUT, PUT_LONG, ATOMIC, GET, GET_LONG, GETPUT, KINDS };
@@ -55,10 +55,10 @@ static int is_put(enum kind kind)
 	return kind <= ATOMIC;
 }
 
-/* Node 0 asks; nothing of it has arrived yet. */
+/* Node 0 sends a request, which has not arrived yet. */
 static void ask(struct scene *s, enum kind kind)
 {
-	const struct link_message *message = link_message(s->frames->link); /* that it will take */
+	const struct link_message *message = link_message(s->frames->link); /* that it will use */
 
 	s->args = to(s->md, ASKED, 5);
 	s->args.length = kind == PUT_LONG || kind == GET_LONG ? LONG : 16;
@@ -82,7 +82,7 @@ static void ask(struct scene *s, enum kind kind)
 	CHECK(s->request.op_handle != HANDLE_NONE);
 }
 
-/* How the node that was asked answers. */
+/* The correct answer. */
 static struct message answer_to(const struct scene *s)
 {
 	struct message answer;
@@ -92,7 +92,7 @@ static struct message answer_to(const struct scene *s)
 	return answer;
 }
 
-/* An answer comes from a node, and comes to nothing. */
+/* An answer from this node has no effect. */
 static void not_believed(struct scene *s, uint32_t node, const struct message *answer)
 {
 	static const uint8_t payload[LONG] = { 0xee };
@@ -111,11 +111,11 @@ static void not_believed(struct scene *s, uint32_t node, const struct message *a
 	CHECK_IS(frames_figures(s->frames).bad, 0);
 	CHECK_IS(frames_figures(s->frames).copied_in, copied);
 	CHECK_IS(status(&s->w, 0, STAT_OP_USED), 1);
-	CHECK_IS(next(&s->w, 0, s->eq), -1);          /* SEND_END neither */
+	CHECK_IS(next(&s->w, 0, s->eq), -1);          /* no SEND_END either */
 	CHECK(shows(&s->w, 0, 0, 0, 0, WORDS));
 }
 
-/* Now the real one comes. */
+/* The correct answer still ends the operation. */
 static void ends_well(struct scene *s, enum kind kind)
 {
 	CHECK_IS(fabric_settle(&s->fabric, LONG_NS), 1);
@@ -134,7 +134,7 @@ static void ends_well(struct scene *s, enum kind kind)
 		fill(&s->w, p);
 }
 
-/* One forged answer to each kind of request, several fields in turn. */
+/* One forged answer to each kind of request. */
 static void forge_each(void (*forge)(struct scene *s, struct message answer))
 {
 	struct scene s;
@@ -148,17 +148,17 @@ static void forge_each(void (*forge)(struct scene *s, struct message answer))
 	scene_close(&s);
 }
 
-/* Another node of the job knows everything about the operation, as it saw the frames. */
+/* Another node of the job has seen the frames and knows all fields of the operation. */
 static void come_from_another_node(struct scene *s, struct message answer)
 {
 	answer.source_nid = OTHER;
 	not_believed(s, OTHER, &answer);
-	answer.fail = NI_FAIL;                        /* "it is dead" */
+	answer.fail = NI_FAIL;                        /* as if the target were dead */
 	not_believed(s, OTHER, &answer);
 	answer.fail = NI_DROPPED;
 	not_believed(s, OTHER, &answer);
 	answer.fail = NI_OK;
-	answer.link = FRAMES_NO_ACK;                  /* "I acknowledge nothing" */
+	answer.link = FRAMES_NO_ACK;                  /* nothing is acknowledged */
 	not_believed(s, OTHER, &answer);
 }
 
@@ -215,7 +215,7 @@ TEST(frames_believe_no_answer_with_a_wrong_field)
 	forge_each(have_a_wrong_field);
 }
 
-/* The node that was asked dies, and its next life answers what was asked before. */
+/* The target dies, and its next life answers an earlier request. */
 TEST(frames_believe_no_answer_of_a_later_life)
 {
 	struct scene s;
@@ -227,13 +227,13 @@ TEST(frames_believe_no_answer_of_a_later_life)
 		ask(&s, (enum kind)kind);
 		answer = answer_to(&s);
 		fabric_kill(&s.fabric, ASKED);
-		link_port_lost(s.frames, ASKED);             /* as its next life is heard of */
+		link_port_lost(s.frames, ASKED);             /* as when its next life is noticed */
 		fabric_revive(&s.fabric, ASKED);
 		CHECK_IS(status(&s.w, 0, STAT_OP_USED), 0);
 		while (next(&s.w, 0, s.eq) >= 0)
 			continue;
 		CHECK_IS(s.w.event.ni_fail_type, NI_FAIL);
-		ask(&s, GET);                         /* takes the record of before */
+		ask(&s, GET);                         /* takes the same record */
 		CHECK_IS(HANDLE_INDEX(s.request.op_handle), HANDLE_INDEX(answer.op_handle));
 		not_believed(&s, ASKED, &answer);
 		CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);

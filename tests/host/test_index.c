@@ -1,7 +1,7 @@
 /*
- * The index of match entries: whatever is attached, inserted, unlinked, used up
- * and delivered, match_find says what a plain walk of the list says, which is
- * written here once more; and the index's books are right after every step.
+ * The index of match entries: after any sequence of attach, insert, unlink and delivery, match_find
+ * finds what a plain walk of the list finds, which is written here independently; and the index is
+ * consistent after every step.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static int fits(const struct me *me, const struct message *m)
 	return differ == 0;
 }
 
-/* The descriptor that the list search finds, or null. */
+/* The descriptor that a walk of the list finds, or null. */
 static const struct md *plain(const struct process_view *view, const struct message *m)
 {
 	for (uint32_t i = view->portals[m->pt_index].first; i != NO_INDEX; i = view->mes[i].next) {
@@ -54,10 +54,10 @@ static const struct md *plain(const struct process_view *view, const struct mess
 	return 0;
 }
 
-/* ---- the books ---- */
+/* ---- the index's consistency ---- */
 
-/* A chain: links both ways, orders that grow per mask. Counts its entries
- * into `seen`. 0 if something is wrong. */
+/* Check a chain: links in both directions, orders that grow per mask. Adds its entries to `seen`;
+ * returns 0 if something is wrong. */
 static int chain_is_right(const struct process_view *view, const struct chain *chain,
 			  uint32_t number, uint8_t *seen)
 {
@@ -76,7 +76,7 @@ static int chain_is_right(const struct process_view *view, const struct chain *c
 	return chain->last == before;
 }
 
-/* What an entry's mask must be, or leave everything. */
+/* Whether an entry has the right mask, or is in the chain for all other masks. */
 static int mask_is_right(const struct process_view *view, const struct me *me)
 {
 	const struct mask *mask = &view->masks[me->mask];
@@ -139,8 +139,8 @@ struct run {
 	struct process_view *view;
 	handle_t me[OBJECTS], md[OBJECTS];
 	uint64_t state;
-	uint32_t keys;         /* sides of the dice for bits: few give equal keys */
-	uint32_t odd;          /* one in `odd` entries has wildcards */
+	uint32_t keys;         /* range of the random match bits: a small one gives equal keys */
+	uint32_t odd;          /* one of `odd` entries has wildcards */
 };
 
 static uint32_t roll(struct run *run, uint32_t sides)
@@ -189,7 +189,7 @@ static struct message any_message(struct run *run)
 	return m;
 }
 
-/* Numbers with no room between them, or none at an end. */
+/* Order numbers with no gap between them, or none at an end. */
 static void crowd(struct run *run, struct portal *portal)
 {
 	uint64_t order = roll(run, 2) ? 0 : ~0ULL - 1 - portal->count;
@@ -243,7 +243,7 @@ static void step(struct run *run)
 	}
 }
 
-/* Whether both searches say the same of a message. */
+/* Whether both searches find the same for a message. */
 static int agree(struct run *run)
 {
 	struct message m = any_message(run);
@@ -254,7 +254,7 @@ static int agree(struct run *run)
 	return want ? result == DELIVER_OK && place.md == want : result == DELIVER_DROPPED;
 }
 
-/* With `shift` as in a view: 63 puts everything into two chains. */
+/* `shift` as in a view: 63 puts all entries into two chains. */
 static void generated(uint64_t seed, uint32_t keys, uint32_t odd, uint32_t shift)
 {
 	static struct run run;
@@ -288,8 +288,8 @@ TEST(rule03_index_agrees_with_the_list)
 {
 	for (uint64_t seed = 0; seed < ROUNDS; seed++) {
 		generated(seed, 1 + seed % 7, 2 + seed / 7 % 5, index_shift(few.mes));
-		generated(seed + 1000, 1000, 1000, 60);    /* all different, few masks */
-		generated(seed + 2000, 2, 1, 60);          /* more masks than there are */
+		generated(seed + 1000, 1000, 1000, 60);    /* distinct keys, few masks */
+		generated(seed + 2000, 2, 1, 60);          /* more masks than the index has */
 		generated(seed + 3000, 3, 10, 63);
 	}
 }
@@ -311,7 +311,7 @@ TEST(rule03_index_skips_what_rejects_in_list_order)
 	for (int i = 0; i < 8; i++)
 		me[i] = new_me_with(&w, 0, PT, *args[i]);
 	CHECK_IS(w.views[0].portals[PT].indexed, 7);
-	for (int i = 0; i < 8; i++) {         /* each takes one message: then the next does */
+	for (int i = 0; i < 8; i++) {         /* each takes one message, then the next one */
 		once.start = BASE + 100 * (uint64_t)i;
 		once.threshold = 1;
 		attach(&w, 0, me[i], once, UNLINK_NEVER);
@@ -326,8 +326,8 @@ TEST(rule03_index_skips_what_rejects_in_list_order)
 	world_close(&w);
 }
 
-/* Two masks' keys may share one chain: searching it takes no longer, and damage is no
- * result. */
+/* Keys of two masks may share one chain: the search is no longer for it, and is not mistaken for
+ * damage. */
 TEST(rule03_index_two_masks_in_one_chain)
 {
 	struct me_args exact = { .match_bits = 5, .nid = 0, .pid = 1, .position = INSERT_AFTER };
@@ -350,7 +350,7 @@ TEST(rule03_index_two_masks_in_one_chain)
 		exact.nid++;
 		b = me_lookup(view, new_me_with(&w, 0, PT, any));
 		a = me_lookup(view, new_me_with(&w, 0, PT, exact));
-		for (uint32_t i = 0; i < few.mes - 3; i++)    /* none of them has a descriptor */
+		for (uint32_t i = 0; i < few.mes - 3; i++)    /* none has a descriptor */
 			new_me_with(&w, 0, PT, exact);
 	} while (a->chain != b->chain && exact.nid < 10000);
 	CHECK_IS(a->chain, b->chain);
@@ -366,8 +366,8 @@ TEST(rule03_index_two_masks_in_one_chain)
 	world_close(&w);
 }
 
-/* More masks than a portal has of its own: the last is for the rest, and one that gets
- * free goes to the next that needs it. */
+/* More masks than a portal has: the last one serves all others, and a freed one goes to the next
+ * mask that needs one. */
 TEST(rule03_index_more_masks_than_there_are)
 {
 	struct me_args args = { .nid = ANY_ID, .pid = ANY_ID, .position = INSERT_AFTER };
@@ -386,13 +386,13 @@ TEST(rule03_index_more_masks_than_there_are)
 	CHECK_IS(view->portals[PT].indexed, 0xff);
 	for (uint32_t i = 0; i < 12; i++)
 		CHECK_IS(me_lookup(view, me[i])->mask % PORTAL_MASKS, i < MASK_REST ? i : MASK_REST);
-	for (uint32_t i = 0; i < 12; i++) {           /* the first of those that match */
+	for (uint32_t i = 0; i < 12; i++) {           /* the first that matches */
 		md = attach(&w, 0, me[11 - i], memory(0, 8, MD_OP_PUT, EQ_NONE), UNLINK_NEVER);
 		m = request(MESSAGE_PUT, 1, 0, 0, 8);
 		m.pt_index = PT;
 		CHECK_IS(match_find(view, &m, &place), DELIVER_OK);
 		CHECK(place.md == md_lookup(view, md));
-		m.match_bits = 1ULL << 11;            /* only the last entry ignores it */
+		m.match_bits = 1ULL << 11;            /* only the last entry ignores this bit */
 		CHECK_IS(match_find(view, &m, &place), DELIVER_OK);
 		m.match_bits = 3;
 		CHECK_IS(match_find(view, &m, &place), DELIVER_DROPPED);
@@ -409,7 +409,7 @@ TEST(rule03_index_more_masks_than_there_are)
 	world_close(&w);
 }
 
-/* Keys as programs choose them must not end in few chains. */
+/* Keys that programs typically choose are spread over many chains. */
 TEST(index_spreads_keys)
 {
 	const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
@@ -482,7 +482,7 @@ TEST(index_long_lists)
 	world_close(&w);
 }
 
-/* Inserting for ever at one place uses up numbers, not correctness. */
+/* Endless insertions at one place use up order numbers, but stay correct. */
 TEST(index_numbers_run_out)
 {
 	struct world w;
@@ -499,7 +499,7 @@ TEST(index_numbers_run_out)
 	for (uint32_t i = 0; i < 2000; i++) {
 		struct me *base = me_lookup(view, ends[i & 1]);
 
-		if (i % 100 == 0)                     /* one number of room */
+		if (i % 100 == 0)                     /* a gap of one number */
 			view->mes[base->prev == NO_INDEX ? base->next : base->prev].order =
 				base->prev == NO_INDEX ? base->order + 1 : base->order - 1;
 		args.match_bits = i;
@@ -513,7 +513,7 @@ TEST(index_numbers_run_out)
 	world_close(&w);
 }
 
-/* Chains that bite their tails, lead nowhere, or are in disorder. */
+/* Chains that are circular, lead outside the pool, or are out of order. */
 TEST(index_damaged_ends)
 {
 	struct world w;
@@ -535,9 +535,9 @@ TEST(index_damaged_ends)
 
 		a = me_lookup(view, me[i]), b = me_lookup(view, me[i + 1]);
 		saved_a = *a, saved_b = *b;
-		b->later = (uint16_t)(HANDLE_INDEX(me[i]) + 1);       /* in a circle */
+		b->later = (uint16_t)(HANDLE_INDEX(me[i]) + 1);       /* circular */
 		CHECK_IS(match_find(view, &m, &place), DELIVER_DAMAGED);
-		b->later = 257;                                       /* out of the pool */
+		b->later = 257;                                       /* outside the pool */
 		CHECK_IS(match_find(view, &m, &place), DELIVER_DAMAGED);
 		CHECK_IS(me_unlink(view, me[i + 1]), PORTALS_FAIL);
 		b->later = 0xffff;
@@ -554,7 +554,7 @@ TEST(index_damaged_ends)
 		b->mask = ~0u;
 		CHECK_IS(me_unlink(view, me[i + 1]), PORTALS_FAIL);
 		*b = saved_b;
-		a->order = ~0ULL, b->order = 0;                       /* in disorder */
+		a->order = ~0ULL, b->order = 0;                       /* out of order */
 		CHECK_IS(match_find(view, &m, &place), DELIVER_DROPPED);
 		CHECK_IS(me_insert(view, me[i], &args, &other), 0);
 		remove_me(&w, 0, other);
@@ -569,7 +569,7 @@ TEST(index_damaged_ends)
 	CHECK_IS(match_find(view, &m, &place), DELIVER_DAMAGED);
 	args.ignore_bits = 1, args.position = INSERT_BEFORE;
 	CHECK_IS(me_attach(view, PT, &args, &other), PORTALS_FAIL);
-	view->portals[PT].indexed = 0xff;                     /* masks that were never set */
+	view->portals[PT].indexed = 0xff;                     /* masks never set */
 	view->chains[a->chain] = (struct chain){ 0, 0 };
 	CHECK_IS(match_find(view, &m, &place), DELIVER_DROPPED);
 	world_drop(&w);

@@ -24,7 +24,7 @@ TEST_PATHS(rule18_put_events_and_data)
 	CHECK_IS(w.event.pt_index, PT);
 	CHECK_IS(w.event.hdr_data, 0xabcdef);
 	CHECK(w.event.md_handle == pair.source);
-	CHECK_IS(next(&w, 1, pair.events), -1);       /* no ack was asked for */
+	CHECK_IS(next(&w, 1, pair.events), -1);       /* no ack was requested */
 	CHECK_IS(next(&w, 0, pair.eq), EVENT_PUT_START);
 	CHECK_IS(next(&w, 0, pair.eq), EVENT_PUT_END);
 	CHECK_IS(w.event.hdr_data, 0xabcdef);
@@ -54,7 +54,7 @@ TEST_PATHS(rule07_threshold_of_a_put_with_ack)
 	CHECK_IS(put(&w, 1, args), PORTALS_MD_INVALID);
 	pair_close(&w, &pair);
 
-	pair = pair_open(&w, 0, 1, UNLINK_AUTO);      /* goes when sent; the ack comes all the same */
+	pair = pair_open(&w, 0, 1, UNLINK_AUTO);      /* unlinked when sent; the ack comes */
 	args.md = pair.source;
 	CHECK_IS(put(&w, 1, args), 0);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
@@ -65,7 +65,7 @@ TEST_PATHS(rule07_threshold_of_a_put_with_ack)
 	CHECK_IS(next(&w, 1, pair.events), -1);
 	pair_close(&w, &pair);
 
-	pair = pair_open(&w, 0, 1, UNLINK_NEVER);     /* an ack is accepted at 0 */
+	pair = pair_open(&w, 0, 1, UNLINK_NEVER);     /* an ack is accepted at threshold 0 */
 	args.md = pair.source;
 	CHECK_IS(put(&w, 1, args), 0);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
@@ -84,7 +84,7 @@ TEST(rule07_threshold_of_a_get)
 	struct message first, second, none;
 	struct grant grant;
 
-	/* two gets at threshold 1: the second's reply is accepted at 0 */
+	/* two gets at threshold 1: the second one's reply is accepted at 0 */
 	CHECK_IS(initiator_get(&w.views[1], &args, &first), 0);
 	CHECK_IS(initiator_get(&w.views[1], &args, &second), 0);
 	CHECK_IS(md_lookup(&w.views[1], pair.source)->user.threshold, 1);
@@ -328,8 +328,8 @@ TEST(freed_queue_records_nothing)
 	pair_close(&w, &pair);
 }
 
-/* The short way of starting a put leaves to initiator_put whatever is not plain,
- * and changes nothing then. */
+/* initiator_fast_put, the fast path for puts, leaves other puts to initiator_put and then changes
+ * nothing. */
 TEST(rule07_plainest_puts_only_of_active_descriptors)
 {
 	static const struct { int32_t threshold; int unlink, queue; uint32_t options; int fast; }
@@ -365,7 +365,7 @@ TEST(rule07_plainest_puts_only_of_active_descriptors)
 			CHECK_IS(grant.offset, 1000);
 			CHECK_IS(grant.bytes, 16);
 		}
-		put_args.length = 17;         /* more than it has */
+		put_args.length = 17;         /* longer than the descriptor */
 		CHECK_IS(initiator_fast_put(&w.views[0], &put_args, &m, &grant), 0);
 		put_args = to(md + HANDLE_NEXT, 1, 5);
 		CHECK_IS(initiator_fast_put(&w.views[0], &put_args, &m, &grant), 0);

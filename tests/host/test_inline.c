@@ -1,11 +1,11 @@
 /*
- * What goes in one step only: GETPUT and FETCH_ATOMIC with all their errors,
+ * Operations that are always delivered in one step: GETPUT and FETCH_ATOMIC with all their errors,
  * barriers, and the limits of deliver_inline. [M]
  */
 #include <string.h>
 #include "world.h"
 
-/* PtlGetPut of process 1: 8 bytes at 2100 for what is at 1000 of process 0. */
+/* PtlGetPut of process 1: exchange 8 bytes at 2100 with those at 1000 of process 0. */
 static struct initiator_args exchange(handle_t get_md, handle_t put_md)
 {
 	struct initiator_args args = to(get_md, 0, 5);
@@ -52,7 +52,7 @@ TEST(getput_swaps_and_tells_both_sides)
 	CHECK_IS(status(&w, 0, STAT_BYTES_OUT), 8);
 	CHECK_IS(status(&w, 1, STAT_BYTES_IN), 8);
 	CHECK_IS(status(&w, 1, STAT_BYTES_OUT), 8);
-	/* the reply is cut to what get_md has; the two may be one */
+	/* the reply is cut to the length of get_md; both descriptors may be the same */
 	fill(&w, 0), fill(&w, 1);
 	both = small(&w, 2200, 4, EQ_NONE);
 	args = exchange(both, put_md);
@@ -87,7 +87,7 @@ TEST(rule33_exchange_arguments)
 	CHECK_IS(getput(&w, 1, &args), PORTALS_MD_INVALID);
 	args = exchange(put_md, long_md);             /* more than may be exchanged */
 	CHECK_IS(getput(&w, 1, &args), PORTALS_MD_ILLEGAL);
-	args = exchange(long_md, put_md);             /* what is fetched into may be longer */
+	args = exchange(long_md, put_md);             /* get_md may be longer */
 	CHECK_IS(getput(&w, 1, &args), 0);
 	args.most = 7;
 	CHECK_IS(getput(&w, 1, &args), PORTALS_MD_ILLEGAL);
@@ -162,7 +162,7 @@ TEST(rule07_exchange_spends_both_descriptors)
 	CHECK_IS(w.event.md.threshold, 0);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_UNLINK);
 	CHECK(!md_lookup(&w.views[1], md));
-	once.threshold = 1;                           /* gone with the send, pinned by the reply */
+	once.threshold = 1;   /* unlinked by the send, pinned for its reply */
 	md = bind(&w, 1, once, UNLINK_AUTO);
 	args = exchange(md, md);
 	CHECK_IS(getput(&w, 1, &args), 0);
@@ -180,7 +180,7 @@ TEST(rule16_rule22_exchange_that_fails)
 	handle_t md = small(&w, 2100, 8, pair.events);
 	struct initiator_args args = exchange(md, md);
 
-	args.match_bits = 6;                          /* no entry matches: discarded, answered */
+	args.match_bits = 6;   /* no entry matches: discarded, yet answered */
 	CHECK_IS(getput(&w, 1, &args), 0);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
@@ -193,7 +193,7 @@ TEST(rule16_rule22_exchange_that_fails)
 	CHECK_IS(getput(&w, 1, &args), 0);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_START);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_SEND_END);
-	CHECK_IS(w.event.ni_fail_type, NI_OK);        /* before anything of it was sent */
+	CHECK_IS(w.event.ni_fail_type, NI_OK);        /* the failure came before it was sent */
 	CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_START);
 	CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_END);
 	CHECK_IS(w.event.ni_fail_type, NI_FAIL);
@@ -225,7 +225,7 @@ TEST(inline_limits)
 		CHECK(grant.op == HANDLE_NONE);
 	}
 	m = request(MESSAGE_ATOMIC, 1, 0, 5, 8);
-	m.datatype = ATOMIC_TYPES;                    /* only a broken kernel sends that */
+	m.datatype = ATOMIC_TYPES;                    /* no correct kernel sends it */
 	CHECK_IS(deliver_inline(&w.views[0], &m, payload, &grant, &answer, 0), DELIVER_DROPPED);
 	CHECK_IS(status(&w, 0, STAT_DROPPED), 6);
 	CHECK_IS(status(&w, 0, STAT_BUSY), 0);
@@ -243,7 +243,7 @@ TEST(atomic_truncated_to_whole_elements)
 	uint64_t before, after;
 
 	m.atomic_operation = ATOMIC_SUM, m.datatype = ATOMIC_UINT64;
-	m.offset = 64 - 12;                           /* room for one and a half */
+	m.offset = 64 - 12;                           /* room for one element and a half */
 	memcpy(&before, w.views[0].memory + 1052, 8);
 	CHECK_IS(deliver_inline(&w.views[0], &m, ones, &grant, &answer, 0), DELIVER_OK);
 	memcpy(&after, w.views[0].memory + 1052, 8);
@@ -268,7 +268,7 @@ TEST(barrier_messages_are_counted_always)
 	CHECK_IS(deliver_begin(&w.views[0], &m, 1, &grant, &answer), DELIVER_OK);
 	CHECK(grant.op == HANDLE_NONE && !grant.answers && !grant.events);
 	CHECK_IS(barrier[3], 2);
-	block_init(&w.views[0]);                      /* an early one is not forgotten */
+	block_init(&w.views[0]);                      /* an early one is kept */
 	CHECK_IS(barrier[3], 2);
 	m.pt_index = BLOCK_BARRIER_FAILED;
 	CHECK_IS(deliver_inline(&w.views[0], &m, 0, &grant, &answer, 0), DELIVER_OK);
@@ -293,7 +293,7 @@ TEST(puts_of_the_fast_path)
 	once.threshold = 1;
 	md = bind(&w, 1, once, UNLINK_NEVER);
 	args = to(md, 0, 5);
-	args.ack = ACK_YES;                           /* no process would hear of it (rule 12) */
+	args.ack = ACK_YES;                           /* without a queue no ack is sent (rule 12) */
 	CHECK_IS(initiator_fast_put(&w.views[1], &args, &m, &grant), 1);
 	CHECK_IS(m.ack_request, ACK_NO);
 	CHECK(grant.offset == 2100 && grant.bytes == 8);
@@ -306,13 +306,13 @@ TEST(puts_of_the_fast_path)
 	CHECK_IS(status(&w, 1, STAT_FAILED), 1);
 	args.md = pair.source;                        /* it has a queue */
 	CHECK_IS(initiator_fast_put(&w.views[1], &args, &m, &grant), 0);
-	other = small(&w, 2100, 65, EQ_NONE);         /* too long */
+	other = small(&w, 2100, 65, EQ_NONE);              /* too long */
 	args.md = other;
 	CHECK_IS(initiator_fast_put(&w.views[1], &args, &m, &grant), 0);
 	remove_md(&w, 1, other);
 	CHECK_IS(initiator_fast_put(&w.views[1], &args, &m, &grant), 0); /* stale */
 	other = bind(&w, 1, memory(2100, 8, 0, EQ_NONE), UNLINK_AUTO);
-	args.md = other;                              /* could go */
+	args.md = other;                              /* allowed */
 	CHECK_IS(initiator_fast_put(&w.views[1], &args, &m, &grant), 0);
 	remove_md(&w, 1, other);
 	other = small(&w, 2100, 8, EQ_NONE);

@@ -1,6 +1,6 @@
 /*
- * Descriptors in pieces: rule 10, and the pool that pieces lie in. What messages
- * do with them is compared with one contiguous buffer.
+ * Descriptors of several pieces: rule 10, and the pool of pieces. The results of messages are
+ * compared with those on one contiguous buffer.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 
 #define ARRAY  0x7000u        /* where the tests put arrays of pieces */
 
-/* An array at segment offset `at`: pairs of offset and length. Its descriptor. */
+/* Write an array of pieces, pairs of offset and length, at segment offset `at`; returns arguments
+ * for its descriptor. */
 static struct md_args pieces_at(struct world *w, uint32_t p, uint64_t at, const uint64_t *pairs,
 				uint64_t count, uint32_t options, handle_t eq)
 {
@@ -59,7 +60,7 @@ TEST(rule10_spans)
 	remove_md(&w, 0, handle);
 
 	handle = bind(&w, 0, memory(100, 50, 0, EQ_NONE), UNLINK_NEVER);
-	md = md_lookup(view, handle);                 /* the same question to one piece */
+	md = md_lookup(view, handle);                 /* the same range of one piece */
 	CHECK_IS(md->room, 50);
 	CHECK_IS(md_span(view, md, 20, 30, &span), 0);
 	CHECK(span.offset == 120 && span.bytes == 30);
@@ -87,7 +88,7 @@ TEST(rule10_empty_pieces_and_none)
 	CHECK(span.offset == 2000 && span.bytes == 4);
 	CHECK_IS(status(&w, 0, STAT_PIECE_USED), 6);
 	remove_md(&w, 0, md);
-	me = new_me(&w, 0, 5);                /* no piece at all: takes empty messages */
+	me = new_me(&w, 0, 5);                /* no pieces: accepts empty messages */
 	md = attach(&w, 0, me, memory(0, 0, MD_OP_PUT | MD_IOVEC, EQ_NONE), UNLINK_NEVER);
 	CHECK_IS(put_arrives(&w, 5, 0), DELIVER_OK);
 	CHECK_IS(put_arrives(&w, 5, 1), DELIVER_DROPPED);
@@ -119,7 +120,7 @@ TEST(rule33_iovec_bad_arguments)
 	REJECTED(args.start = 0, PORTALS_SEGV);
 	REJECTED(args.length = 257, PORTALS_MD_ILLEGAL);
 	REJECTED(args.length = ~0ULL, PORTALS_MD_ILLEGAL);
-	REJECTED(args.length = 1ULL << 60, PORTALS_MD_ILLEGAL);       /* times 16 is 0 */
+	REJECTED(args.length = 1ULL << 60, PORTALS_MD_ILLEGAL);       /* times 16 overflows to 0 */
 	REJECTED((args.length = 257, args.start = 0), PORTALS_MD_ILLEGAL);
 	REJECTED((args.eq_handle = 5, args.start = 0), PORTALS_SEGV);
 	REJECTED(args.eq_handle = 5, PORTALS_EQ_INVALID);
@@ -164,7 +165,7 @@ TEST(rule34_pieces_run_out_whole)
 	args.length = 7;
 	b = bind(&w, 0, args, UNLINK_NEVER);
 	CHECK_IS(status(&w, 0, STAT_PIECE_USED), 16);
-	/* an update needs its pieces while the old ones are still there */
+	/* an update takes its pieces before the old ones are freed */
 	CHECK_IS(md_update(&w.views[0], b, &other, &args, EQ_NONE), PORTALS_NO_SPACE);
 	CHECK_IS(other.length, 7);
 	CHECK_IS(md_lookup(&w.views[0], b)->pieces, 7);
@@ -176,7 +177,7 @@ TEST(rule34_pieces_run_out_whole)
 	CHECK_IS(md_update(&w.views[0], b, 0, &other, EQ_NONE), 0);
 	CHECK_IS(status(&w, 0, STAT_PIECE_USED), 0);
 	CHECK_IS(status(&w, 0, STAT_PIECE_HIGH), 16);
-	for (int i = 0; i < 50; i++) {        /* what came back is used again */
+	for (int i = 0; i < 50; i++) {        /* freed pieces are used again */
 		args.length = 1 + (uint64_t)i % 16;
 		CHECK_IS(md_update(&w.views[0], b, 0, &args, EQ_NONE), 0);
 		CHECK_IS(md_update(&w.views[0], b, 0, &other, EQ_NONE), 0);
@@ -197,7 +198,7 @@ TEST(iovec_pieces_come_back_at_each_end_of_a_descriptor)
 	args = pieces(&w, 0, three, 3, MD_OP_PUT);
 	me = new_me(&w, 0, 5);
 	attach(&w, 0, me, args, UNLINK_NEVER);
-	remove_me(&w, 0, me);                         /* the entry's end */
+	remove_me(&w, 0, me);                              /* with the entry */
 	CHECK_IS(status(&w, 0, STAT_PIECE_USED), 0);
 	me = new_me(&w, 0, 5);
 	args.threshold = 1;
@@ -208,14 +209,14 @@ TEST(iovec_pieces_come_back_at_each_end_of_a_descriptor)
 	CHECK(!md_lookup(&w.views[0], md));           /* automatic unlinking */
 	CHECK_IS(status(&w, 0, STAT_PIECE_USED), 0);
 	attach(&w, 0, me, args, UNLINK_AUTO);
-	block_close(&w.views[0]);                     /* another life */
+	block_close(&w.views[0]);                     /* at the end of a life */
 	block_init(&w.views[0]);
 	block_open(&w.views[0]);
 	CHECK_IS(status(&w, 0, STAT_PIECE_USED), 0);
 	world_close(&w);
 }
 
-/* The array is read when the descriptor is made, never again. */
+/* The array is read when the descriptor is made, and not later. */
 TEST(iovec_array_is_copied)
 {
 	struct world w;
@@ -231,8 +232,8 @@ TEST(iovec_array_is_copied)
 	world_close(&w);
 }
 
-/* A remote put may change the array between its check and its copy: what was
- * taken by then comes back, and no piece is used that was not checked. */
+/* A remote put may change the array between its check and its copy: pieces taken until then are
+ * freed, and no unchecked piece is used. */
 TEST(iovec_array_that_changes_after_its_check)
 {
 	struct world w;
@@ -251,7 +252,7 @@ TEST(iovec_array_that_changes_after_its_check)
 	CHECK_IS(status(&w, 0, STAT_PIECE_USED), 0);
 	((struct iovec_args *)(w.views[0].memory + ARRAY))[2] = (struct iovec_args){ BASE, 3 };
 	CHECK_IS(iovec_alloc(&w.views[0], &md, &args), 0);
-	CHECK_IS(md.room, 18);        /* of what was read last */
+	CHECK_IS(md.room, 18);        /* of the array as it was read last */
 	iovec_free(&w.views[0], &md);
 	world_close(&w);
 }
@@ -264,7 +265,7 @@ static uint8_t *byte_of(struct process_view *view, const uint64_t *pairs, uint64
 	return view->memory + pairs[0] + i;
 }
 
-/* Puts and gets of all lengths from pieces to pieces, short and split. */
+/* Puts and gets of all lengths from pieces to pieces, in one step and in three. */
 TEST(rule10_messages_between_pieces)
 {
 	const uint64_t there[] = { 300, 1, 900, 70, 100, 29, 4000, 50 };      /* 150 */
@@ -312,7 +313,7 @@ TEST(rule10_messages_between_pieces)
 				break;
 			}
 		}
-		/* too long, and off the end */
+		/* too long, and past the end */
 		args.remote_offset = 151 - length;
 		CHECK_IS(put(&w, 1, args), 0);
 		CHECK_IS(status(&w, 0, STAT_DROPPED), length > 0);
@@ -346,7 +347,7 @@ TEST(rule05_06_offset_and_max_size_of_pieces)
 	world_close(&w);
 }
 
-/* Chains that bite their tails, lead out of the pool, or name other memory. */
+/* Chains that are circular, lead outside the pool, or name other memory. */
 TEST(iovec_damaged_pieces)
 {
 	struct world w;
@@ -383,7 +384,7 @@ TEST(iovec_damaged_pieces)
 		}
 		m.length = kind ? 35 : 60000;
 		CHECK_IS(deliver_begin(view, &m, 1, &grant, &answer), DELIVER_OK);
-		if (kind)             /* 0 comes to the end of the payload, in its ten bytes */
+		if (kind)             /* 0 reaches the payload's end within ten bytes */
 			CHECK_IS(deliver_data(view, &grant, 0, payload, 35), DELIVER_DAMAGED);
 		else
 			CHECK_IS(md_span(view, md, 2561, 1, &span), PORTALS_FAIL);
@@ -392,7 +393,7 @@ TEST(iovec_damaged_pieces)
 		saved_md.pending = md->pending;
 		*md = saved_md;
 	}
-	md->last_piece = 512;                 /* not given back, but nothing is damaged */
+	md->last_piece = 512;                 /* not freed, but nothing is damaged */
 	remove_me(&w, 0, me);
 	view->block->pools[POOL_PIECE].free = 512;
 	m = request(MESSAGE_PUT, 1, 0, 5, 8);
@@ -401,7 +402,7 @@ TEST(iovec_damaged_pieces)
 	world_drop(&w);
 }
 
-/* Of a descriptor in pieces too, the first of which overlaps the source. */
+/* The same for a descriptor whose first piece overlaps the source. */
 TEST(rule34_pieces_that_overlap_their_source)
 {
 	for (int shift = -8; shift <= 8; shift += 16) {

@@ -1,12 +1,12 @@
 /*
- * Limits: what block_grant grants is what the owner's calls respect (rule 34),
- * and pools cost what is used of them.
+ * Limits: the owner's calls respect what block_grant granted (rule 34), and unused entries of pools
+ * take no memory.
  */
 #include <string.h>
 #include "../../net/portals/iovec.h"
 #include "world.h"
 
-/* A world whose process 0 has been granted this. */
+/* A world whose process 0 has been granted these limits. */
 static struct process_view *granted(struct world *w, const struct block_limits *wanted,
 				    uint32_t me_list, uint32_t pieces)
 {
@@ -37,7 +37,7 @@ TEST(rule34_granted_entries_and_descriptors)
 	for (int i = 0; i < 2; i++)
 		eq[i] = new_eq(&w, 0, 4);
 	CHECK_IS(eq_alloc(view, 4, BASE + WORDS + 64, 0, &info), PORTALS_NO_SPACE);
-	/* what was freed can be taken again, and not one more */
+	/* what was freed can be taken again, but no more */
 	for (int i = 0; i < 20; i++) {
 		remove_me(&w, 0, me[i % 5]);
 		me[i % 5] = new_me(&w, 0, 1);
@@ -67,7 +67,7 @@ TEST(rule34_list_too_long)
 	CHECK_IS(me_attach(view, PT, &args, &more), PORTALS_ME_LIST_TOO_LONG);
 	CHECK_IS(me_insert(view, me[3], &args, &more), PORTALS_ME_LIST_TOO_LONG);
 	CHECK_IS(more, 77);
-	CHECK_IS(me_attach(view, PT + 1, &args, &other), 0);  /* a limit of each list */
+	CHECK_IS(me_attach(view, PT + 1, &args, &other), 0);  /* the limit is per list */
 	remove_me(&w, 0, me[0]);
 	CHECK_IS(me_insert(view, me[3], &args, &me[0]), 0);
 	CHECK_IS(me_insert(view, me[3], &args, &more), PORTALS_ME_LIST_TOO_LONG);
@@ -107,7 +107,7 @@ TEST(rule02_granted_portals)
 	world_close(&w);
 }
 
-/* What makes no sense is not granted: then it is all there is. */
+/* Where the request is invalid, everything is granted. */
 TEST(limits_granted_are_wanted_or_all)
 {
 	struct world w;
@@ -132,7 +132,7 @@ TEST(limits_granted_are_wanted_or_all)
 	CHECK_IS(block->granted.me_list, 1);
 	CHECK_IS(block->granted.pieces, 1);
 	CHECK_IS(block->granted.getput, BLOCK_MAX_GETPUT);
-	block_close(view);            /* the next life begins with all */
+	block_close(view);            /* the next life begins with everything */
 	block_init(view);
 	block_open(view);
 	CHECK_IS(block->pools[POOL_ME].limit, 256);
@@ -140,8 +140,8 @@ TEST(limits_granted_are_wanted_or_all)
 	world_close(&w);
 }
 
-/* Formatting a fresh block writes its header and small tables only: the memory
- * of unused entries is never touched, so it is never there. */
+/* Formatting a fresh block writes its header and small tables only: the memory of unused entries is
+ * never touched, so it is never allocated. */
 TEST(block_init_touches_no_pool)
 {
 	const struct block_limits limits = BLOCK_DEFAULT_LIMITS;
@@ -160,7 +160,7 @@ TEST(block_init_touches_no_pool)
 			CHECK_IS(at, layout.bytes);
 			break;
 		}
-	/* a second life touches what was used, no more */
+	/* a second life touches used entries only */
 	me = new_me(&w, 0, 1);
 	memset(&view->mes[1], 0xee, sizeof(struct me));
 	block_close(view);
@@ -172,7 +172,7 @@ TEST(block_init_touches_no_pool)
 	world_close(&w);
 }
 
-/* Handles of a former life stay invalid however far the new one comes. */
+/* Handles of an earlier life stay invalid however many the new one allocates. */
 TEST(rule17_watermark_keeps_generations)
 {
 	struct world w;
@@ -229,7 +229,7 @@ TEST(block_is_alive_knows_every_kind)
 	world_close(&w);
 }
 
-/* Words of the barrier outlive PtlNIInit: peers may be in it first. */
+/* PtlNIInit keeps the barrier's words: peers may have entered it first. */
 TEST(block_init_keeps_the_barrier)
 {
 	struct world w;
@@ -243,7 +243,7 @@ TEST(block_init_keeps_the_barrier)
 	world_close(&w);
 }
 
-/* What the first match entries, descriptors, queues and records of a block are called. */
+/* The handles of the first match entries, descriptors, queues and records of a block. */
 static void first_handles(uint64_t seed, handle_t *handles)
 {
 	struct operation *op;
@@ -264,8 +264,8 @@ static void first_handles(uint64_t seed, handle_t *handles)
 	world_drop(&w);
 }
 
-/* Handles begin anywhere, unless one knows the seed: neither from another seed's
- * handles nor from others of the same block is it seen what an object is called. */
+/* The first handles depend on the seed. Neither another seed's handles nor others of the same block
+ * reveal an object's handle. */
 TEST(rule17_first_generations_follow_from_the_seed)
 {
 	handle_t of[3][16];
@@ -281,7 +281,7 @@ TEST(rule17_first_generations_follow_from_the_seed)
 			uint64_t b = of[1][j] / HANDLE_NEXT << 20;
 			uint64_t c = of[0][j] / HANDLE_NEXT << 20;
 
-			/* far apart: no count of reuses leads from the one to the other */
+			/* far apart: no realistic number of reuses leads from one to the other */
 			CHECK(a - b > 1ULL << 44 && b - a > 1ULL << 44);
 			CHECK(i == j || (a - c > 1ULL << 44 && c - a > 1ULL << 44));
 			high |= a;
@@ -308,7 +308,7 @@ static void bounds(const struct block_limits *limits)
 	m.pt_index = limits->portals;
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
 	m.pt_index = limits->portals - 1;
-	m.cookie = limits->acs - 1;               /* the last entry is there: it admits none */
+	m.cookie = limits->acs - 1;               /* the last entry exists, but admits no process */
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
 	m.cookie = limits->acs;
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);

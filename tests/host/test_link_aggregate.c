@@ -1,6 +1,6 @@
 /*
- * Aggregates: which frames leave together and when, that each of them counts for itself, and what
- * is made of aggregates that are wrong. The probe notes the frames of an aggregate one by one.
+ * Aggregates: which frames are sent together and when, that each is acknowledged by itself, and how
+ * invalid aggregates are received. The probe records the frames of an aggregate one by one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static int bulk_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n
 
 static const struct nic_ops ops = { .name = "bulk", .send = bulk_send };
 
-/* A link that announces what is longer than a part; its peer has granted it 24 frames. */
+/* A link that announces messages longer than a part; its peer has granted it 24 frames. */
 static struct probe *start(int keyed)
 {
 	static struct nic bulk = { .ops = &ops, .mtu = WIRE_HEADER + PART, .ring = 16 };
@@ -35,7 +35,7 @@ static struct probe *start(int keyed)
 	link_bulk(probe.link, &bulk);
 	wire.window = 24;
 	probe_give(&probe, PEER, &wire, 99);
-	CHECK(!strcmp(probe_story(&probe), "w"));
+	TOLD(&probe, "w");
 	return &probe;
 }
 
@@ -56,7 +56,7 @@ static void close_all(struct probe *p)
 	probe_close(p, 1);
 }
 
-/* What found the card full leaves together when there is room. */
+/* Frames that found the transmit ring full are sent together when there is room. */
 TEST(aggregate_of_announcements)
 {
 	for (int keyed = 0; keyed < 2; keyed++) {
@@ -76,7 +76,7 @@ TEST(aggregate_of_announcements)
 	}
 }
 
-/* Payload at the end of each announcement is in the aggregate too, whatever its length. */
+/* The payload at the end of each announcement is in the aggregate too, whatever its length. */
 TEST(aggregate_takes_the_ends_along)
 {
 	static const uint32_t ends[] = { 8, 1000, 3, 16, 1024 };
@@ -92,7 +92,7 @@ TEST(aggregate_takes_the_ends_along)
 		CHECK_IS(p->sent[i].bytes, ends[i]);
 		CHECK_IS(p->sent[i].length, 5 * PART + ends[i]);
 	}
-	CHECK_IS(counted(p, LINK_FRAMES_OUT), 2);        /* behind 3 bytes there is no place */
+	CHECK_IS(counted(p, LINK_FRAMES_OUT), 2);        /* no frame fits after those 3 bytes */
 	close_all(p);
 }
 
@@ -101,7 +101,7 @@ static void answer(struct probe *p, uint64_t id)
 	CHECK_IS(probe_send_by(p, PEER, LINK_ANSWERS, 0, id), LINK_OK);
 }
 
-/* The card is full: nothing has left, and all of it does once there is room. */
+/* While the card is full nothing is sent; once there is room, everything is. */
 TEST(aggregate_waits_for_a_card_that_is_full)
 {
 	struct probe *p = start(0);
@@ -123,19 +123,19 @@ TEST(aggregate_waits_for_a_card_that_is_full)
 	close_all(p);
 }
 
-/* A flow that found the card full keeps its turn, and takes along what is to be acknowledged. */
+/* A flow that found the card full keeps its turn, and its frame carries the acknowledgement. */
 TEST(aggregate_keeps_its_turn)
 {
 	struct wire again = probe_data(0, 8, 0);
 	struct probe *p = start(0);
 	uint32_t before;
 
-	probe_pass(p, 1000000);                          /* nothing is owed any more */
+	probe_pass(p, 1000000);                          /* no acknowledgement is pending */
 	before = p->n_sent;
 	p->card = NIC_FULL;
 	answer(p, 0);
 	CHECK_IS(probe_send(p, PEER + 1, 8, 1), LINK_OK);
-	probe_give(p, PEER, &again, 99);                 /* is acknowledged at once */
+	probe_give(p, PEER, &again, 99);                 /* must be acknowledged at once */
 	link_tick(p->link, p->now += 100000);
 	link_tick(p->link, p->now += 100000);
 	p->card = NIC_OK;
@@ -148,7 +148,9 @@ TEST(aggregate_keeps_its_turn)
 	close_all(p);
 }
 
-/* Records are in use until the card has read the aggregate; frames are acknowledged one by one. */
+/*
+ * Records are in use until the card has read the aggregate; its frames are acknowledged one by one.
+ */
 TEST(aggregate_is_of_frames_that_count_by_themselves)
 {
 	struct probe *p = start(0);
@@ -163,10 +165,10 @@ TEST(aggregate_is_of_frames_that_count_by_themselves)
 	wire = probe_ack(2, 0, 8);
 	wire.lane = LINK_ANSWERS;
 	probe_give(p, PEER, &wire, 0);
-	CHECK(!strcmp(probe_story(p), "ss"));
+	TOLD(p, "ss");
 	CHECK_IS(link_sends_used(p->link), 3);
 	probe_complete(p);
-	CHECK(!strcmp(probe_story(p), ""));
+	TOLD(p, "");
 	CHECK_IS(link_sends_used(p->link), 1);
 	probe_pass(p, 100000000);                        /* the third is sent again, alone */
 	CHECK_IS(p->sent[p->n_sent - 1].sequence, 2);
@@ -174,7 +176,7 @@ TEST(aggregate_is_of_frames_that_count_by_themselves)
 	wire.ack = 3;
 	probe_give(p, PEER, &wire, 0);
 	probe_complete(p);
-	CHECK(!strcmp(probe_story(p), "s"));
+	TOLD(p, "s");
 	probe_close(p, 1);
 }
 
@@ -182,7 +184,7 @@ TEST(aggregate_is_of_frames_that_count_by_themselves)
 
 static uint8_t aggregate[4096];
 
-/* An aggregate of short messages with these numbers; its bytes. */
+/* Make an aggregate of short messages with these sequence numbers; returns its length. */
 static uint32_t make(struct probe *p, uint32_t first, uint32_t n)
 {
 	uint32_t at = 0;
@@ -197,7 +199,7 @@ static uint32_t make(struct probe *p, uint32_t first, uint32_t n)
 
 static void receive(struct probe *p, uint32_t bytes)
 {
-	uint8_t *exact = malloc(bytes);                  /* so that ASan sees where it ends */
+	uint8_t *exact = malloc(bytes);   /* so that ASan detects reads past the end */
 
 	memcpy(exact, aggregate, bytes);
 	link_receive(p->link, p->now, exact, bytes);
@@ -212,18 +214,18 @@ TEST(aggregate_is_received_frame_by_frame)
 
 		aggregate[200 + LINK_FRAME_BYTES]++;          /* the second's message header */
 		receive(p, bytes);
-		CHECK(!strcmp(probe_story(p), "w"));
+		TOLD(p, "w");
 		CHECK_IS(counted(p, keyed ? LINK_FORGED : LINK_DAMAGED), 1);
-		CHECK_IS(counted(p, LINK_STASHED), 0);   /* nor is what was behind it taken */
+		CHECK_IS(counted(p, LINK_STASHED), 0);   /* nor are the frames after it accepted */
 		CHECK_IS(counted(p, LINK_FRAMES_IN), 2);
 		receive(p, make(p, 1, 3));
-		CHECK(!strcmp(probe_story(p), "ww"));
+		TOLD(p, "ww");
 		CHECK_IS(counted(p, LINK_DUPLICATES), 1);
 		probe_close(p, 1);
 	}
 }
 
-/* The switch has looked at the aggregate's own source only: no other may be within. */
+/* The switch has checked the source of the first frame only: the others must have the same. */
 TEST(aggregate_has_frames_of_one_node)
 {
 	for (int keyed = 0; keyed < 2; keyed++) {
@@ -233,15 +235,14 @@ TEST(aggregate_has_frames_of_one_node)
 
 		probe_frame(p, PEER + 1, 0, &other, 7, aggregate + 200);
 		receive(p, bytes);
-		CHECK(!strcmp(probe_story(p), "w"));
+		TOLD(p, "w");
 		CHECK_IS(counted(p, keyed ? LINK_FORGED : LINK_NONSENSE), 1);
 		CHECK_IS(link_peer_bytes(p->link, PEER + 1), 0);
 		probe_close(p, 1);
 	}
 }
 
-/* The frame that is cut, longer than there is, or where none can begin is dropped, and all behind
- * it. */
+/* A frame that is cut, longer than the rest, or misaligned is dropped with all frames after it. */
 TEST(aggregate_that_cannot_be_is_dropped)
 {
 	struct probe *p = start(0);
@@ -249,29 +250,29 @@ TEST(aggregate_that_cannot_be_is_dropped)
 
 	for (uint32_t cut = 1; cut < 200; cut++) {
 		receive(p, cut);
-		CHECK(!strcmp(probe_story(p), ""));
+		TOLD(p, "");
 	}
-	aggregate[WIRE_BEHIND + 1] = 0xff;                   /* longer than there is */
+	aggregate[WIRE_BEHIND + 1] = 0xff;                   /* longer than the rest */
 	receive(p, bytes);
 	make(p, 1, 2);
-	aggregate[WIRE_BEHIND] = 7;                          /* the next begins anywhere */
+	aggregate[WIRE_BEHIND] = 7;                          /* the next one is misaligned */
 	receive(p, bytes);
 	make(p, 1, 2);
-	aggregate[WIRE_TYPE] = 8;                            /* of another protocol, with ours behind */
+	aggregate[WIRE_TYPE] = 8;   /* another protocol's, followed by ours */
 	receive(p, bytes);
-	CHECK(!strcmp(probe_story(p), ""));
+	TOLD(p, "");
 	for (enum link_counter c = LINK_SHORT; c <= LINK_NONSENSE; c++)
 		wrong += (uint32_t)counted(p, c);
 	CHECK_IS(wrong, 199 + 3);
 	for (uint32_t cut = 201; cut < bytes; cut++) {
 		make(p, cut - 200, 2);
 		receive(p, cut);                         /* the first is whole */
-		CHECK(!strcmp(probe_story(p), "w"));
+		TOLD(p, "w");
 	}
 	for (enum link_counter c = LINK_SHORT; c <= LINK_NONSENSE; c++)
 		wrong -= (uint32_t)counted(p, c);
 	CHECK_IS(-wrong, bytes - 201);
 	receive(p, make(p, bytes - 200, 2));
-	CHECK(!strcmp(probe_story(p), "ww"));
+	TOLD(p, "ww");
 	probe_close(p, 1);
 }

@@ -1,14 +1,12 @@
 /*
- * Frames with a tag (the job has a key): the hash, what it covers, and that a
- * link drops whatever has a wrong one, without a trace but a count.
+ * Frames with a tag (the job has a key): the hash, what it covers, and that a link drops a frame
+ * with a wrong tag, with no other effect than a count.
  */
 #include <string.h>
 #include "../../net/link/siphash.h"
 #include "../../net/port.h"
 #include "link_probe.h"
 #include "traffic.h"
-
-#define MS 1000000ull
 
 static const uint8_t key[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 static const uint8_t other_key[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 14 };
@@ -23,7 +21,7 @@ static uint64_t hash_of(const void *bytes, uint64_t n)
 	return siphash_end(&hash);
 }
 
-/* From the appendix of the specification, and from its authors' list of vectors. */
+/* From the specification's appendix, and from the test vectors of its authors. */
 TEST(siphash_has_the_known_values)
 {
 	uint8_t bytes[64];
@@ -63,7 +61,7 @@ TEST(siphash_of_pieces_is_that_of_the_whole)
 
 /* ---- frames ---- */
 
-/* A frame of this kind from node 3 to node 7, signed; how long it is. */
+/* Make a signed frame of this kind from node 3 to node 7; returns its length. */
 static uint32_t make(uint8_t kind, uint32_t payload)
 {
 	struct wire wire = { .kind = kind, .source = 9, .destination = 8, .sequence = 5, .ack = 4,
@@ -130,7 +128,7 @@ TEST(auth_and_plain_frames_do_not_mix)
 	CHECK_IS(reads(bytes, other_key), WIRE_FORGED);
 	CHECK_IS(reads(bytes, 0), WIRE_FOREIGN);
 	CHECK_IS(wire_read(frame, bytes, 7, key, &wire), WIRE_OK);
-	/* the tag's bytes are no checksum of the payload */
+	/* the tag is not a checksum of the payload */
 	CHECK_IS(wire.payload_crc, 0);
 	wire_write(frame, frame, frame + 6, &wire);
 	CHECK_IS(reads(bytes, 0), WIRE_OK);
@@ -160,7 +158,7 @@ TEST(auth_link_signs_everything_that_leaves)
 	probe_send(&p, 1, 700, 1);
 	CHECK_IS(p.n_sent, 3);
 	probe_pass(&p, 100 * MS);
-	CHECK(p.n_sent > 3);                      /* again, with other acknowledgements */
+	CHECK(p.n_sent > 3);                      /* sent again, with other acknowledgements */
 	wire = probe_data(0, 8, 0);
 	probe_give(&p, 2, &wire, 5);
 	probe_pass(&p, MS);
@@ -187,27 +185,27 @@ TEST(auth_link_drops_forged_frames_without_an_answer)
 		for (uint32_t i = 0; i < 4; i++) {
 			p.key = keys[k];
 			probe_give(&p, 1, forged[i], 6);
-			/* nor does it make a peer of a node that was never heard of */
+			/* nor does it make an unknown node a peer */
 			probe_give(&p, 2 + i, forged[i], 6);
 		}
-	CHECK_IS(strcmp(probe_story(&p), ""), 0);
+	TOLD(&p, "");
 	CHECK_IS(p.n_sent, 1);
 	CHECK_IS(link_counter(p.link, LINK_FORGED), 8);
 	CHECK_IS(link_counter(p.link, LINK_FOREIGN), 8);
 	CHECK_IS(link_peer_bytes(p.link, 2), 0);
-	/* And the conversation goes on where it was. */
+	/* The conversation continues where it was. */
 	p.key = key;
 	probe_give(&p, 1, &ack, 0);
 	probe_give(&p, 1, &data, 7);
-	CHECK_IS(strcmp(probe_story(&p), "sw"), 0);
+	TOLD(&p, "sw");
 	probe_close(&p, 1);
 }
 
-/* Damaged payload is dropped before it comes to its place, whichever that is; the same
- * frame undamaged is taken. */
+/* Damaged payload is dropped before it reaches any of its destinations; the same frame undamaged is
+ * accepted. */
 static void check_payload(int keyed)
 {
-	/* whole, early and kept, begin and data, all at once, a later part */
+	/* whole; early and kept; begin and data; all at once; a later part */
 	static const struct { uint32_t sequence; uint64_t length, at; const char *story; } cases[] = {
 		{ 0, 100, 0, "w" }, { 2, 100, 0, "" }, { 0, 700, 0, "bd" }, { 0, 200, 0, "bde" },
 		{ 2, 700, 512, "d" }
@@ -241,11 +239,11 @@ static void check_payload(int keyed)
 		link_receive(p.link, p.now, bytes, whole.length);
 		CHECK_IS(link_counter(p.link, keyed ? LINK_FORGED : LINK_DAMAGED), 1);
 		CHECK_IS(link_counter(p.link, LINK_STASHED), 0);
-		CHECK_IS(strcmp(probe_story(&p), ""), 0);
+		TOLD(&p, "");
 		bytes[whole.length - 1] ^= 1;
 		link_receive(p.link, p.now, bytes, whole.length);
 		CHECK_IS(link_counter(p.link, LINK_STASHED), i == 1);
-		CHECK_IS(strcmp(probe_story(&p), cases[i].story), 0);
+		TOLD(&p, cases[i].story);
 		probe_close(&p, 0);
 	}
 }
@@ -281,8 +279,8 @@ TEST(auth_link_bears_all_faults_at_once)
 	CHECK_IS(traffic_close(&t), 0);
 }
 
-/* Short puts take the fast path with a key and with checksums of payload, too: their frames are
- * those that the general way makes. */
+/* Short puts take the fast path with a key and with checksums of payload too. Their frames equal
+ * those of the general path. */
 TEST(auth_guards_frames_of_the_fast_path)
 {
 	for (uint32_t kind = 0; kind < 3; kind++) {
@@ -297,11 +295,11 @@ TEST(auth_guards_frames_of_the_fast_path)
 		memcpy(p.config.key, key, sizeof(key));
 		probe_start(&p);
 		probe_give(&p, 1, &data, 7);           /* the peer is known */
-		CHECK_IS(strcmp(probe_story(&p), "w"), 0);
+		TOLD(&p, "w");
 		room = link_fast_room(p.link, 1);
 		CHECK(room.header != 0);
 		memset(room.header, 5, LINK_HEADER_BYTES + 16);
-		CHECK_IS(link_fast_send(p.link, room, p.now, 16), 1); /* at once, by the fast path */
+		CHECK_IS(link_fast_send(p.link, room, p.now, 16), 1); /* on the fast path */
 		CHECK_IS(p.n_sent, 1);
 		sent = &p.sent[0];                     /* read by wire_read, key and all */
 		CHECK(probe_is_data(sent) && sent->bytes == 16 && sent->ack == 1);

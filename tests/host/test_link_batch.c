@@ -1,11 +1,10 @@
 /*
- * Batches: which short messages leave together and when, what becomes of them when the
- * peer is lost, and how they are received: early, again, and by a user that is busy.
+ * Batches: which short messages are sent together and when, how they end when the peer is lost, and
+ * how they are received: early, repeated, and by a busy user.
  */
 #include <string.h>
 #include "link_probe.h"
 
-#define MS   1000000ull
 #define ROOM 2048u                    /* payload bytes of a frame in these tests */
 
 static uint8_t payload[ROOM];
@@ -17,24 +16,17 @@ static void open_wide(struct probe *p)
 	probe_start(p);
 }
 
-/* The peer has been heard of, so that it is known, and has granted a window. */
+/* The peer has sent a frame, so it is known and has granted a window. */
 static void meet(struct probe *p, uint32_t window)
 {
 	struct wire wire = probe_data(0, 8, 0);
 
 	wire.window = window;
 	probe_give(p, 1, &wire, 99);
-	CHECK(!strcmp(probe_story(p), "w"));
+	TOLD(p, "w");
 }
 
-static void give_ack(struct probe *p, uint32_t ack, uint32_t window)
-{
-	struct wire wire = probe_ack(ack, 0, window);
-
-	probe_give(p, 1, &wire, 0);
-}
-
-/* A brief message with this id and payload: 0 if there is no room. */
+/* Send a message on the fast path with this id and payload; returns 0 if there is no room. */
 static int brief(struct probe *p, uint64_t id, uint32_t bytes)
 {
 	struct link_room room = link_fast_room(p->link, 1);
@@ -47,8 +39,8 @@ static int brief(struct probe *p, uint64_t id, uint32_t bytes)
 	return 1;
 }
 
-/* How many messages the next frame has that left, 0: none has; they are these ids from
- * `first` on, each with so many bytes. */
+/* Check that the next sent frame has messages with ids from `first` on, each of so many bytes.
+ * Returns their number; 0: no frame was sent. */
 static uint32_t next_batch(struct probe *p, uint32_t first, uint32_t bytes)
 {
 	const uint8_t *frame = p->frames[p->seen];
@@ -84,22 +76,22 @@ TEST(batch_is_what_comes_while_frames_are_under_way)
 	open_wide(&p);
 	meet(&p, 64);
 	CHECK(brief(&p, 1, 8));
-	CHECK_IS(next_batch(&p, 1, 8), 1);             /* nothing is under way: at once */
+	CHECK_IS(next_batch(&p, 1, 8), 1);             /* nothing is in flight: at once */
 	for (uint64_t i = 2; i < 7; i++)
 		CHECK(brief(&p, i, 8));
 	CHECK_IS(next_batch(&p, 2, 8), 0);
 	CHECK_IS(link_has_delayed(p.link), 1);
-	give_ack(&p, 1, 64);                            /* nothing is any more */
+	probe_give_ack(&p, 1, 0, 64);           /* nothing is in flight again */
 	CHECK_IS(next_batch(&p, 2, 8), 5);
 	CHECK_IS(link_has_delayed(p.link), 0);
 	CHECK(brief(&p, 7, 8));
-	give_ack(&p, 2, 64);
+	probe_give_ack(&p, 2, 0, 64);
 	CHECK_IS(next_batch(&p, 7, 8), 1);             /* alone */
-	give_ack(&p, 3, 64);
+	probe_give_ack(&p, 3, 0, 64);
 	CHECK_IS(link_counter(p.link, LINK_MESSAGES_OUT), 7);
 	CHECK_IS(link_counter(p.link, LINK_BATCHES), 1);
 	CHECK_IS(link_counter(p.link, LINK_BATCHED), 4);
-	CHECK(!strcmp(probe_story(&p), ""));            /* none completes */
+	TOLD(&p, "");            /* no completions */
 	probe_close(&p, 1);
 }
 
@@ -123,7 +115,7 @@ TEST(batch_leaves_when_full)
 			CHECK_IS(next_batch(&p, id, bytes), fit);
 		CHECK_IS(next_batch(&p, id, bytes), 0);
 		CHECK_IS(link_has_delayed(p.link), 0);
-		give_ack(&p, 4, 64);
+		probe_give_ack(&p, 4, 0, 64);
 		probe_close(&p, 1);
 	}
 }
@@ -152,7 +144,7 @@ TEST(batch_leaves_when_time_is_up_or_the_user_waits)
 	CHECK_IS(next_batch(&p, 4, 8), 1);
 	link_flush(p.link, p.now);
 	CHECK_IS(next_batch(&p, 5, 8), 0);
-	give_ack(&p, 3, 64);
+	probe_give_ack(&p, 3, 0, 64);
 	probe_close(&p, 1);
 }
 
@@ -166,16 +158,16 @@ TEST(batch_leaves_before_what_is_sent_behind_it)
 	brief(&p, 2, 8);
 	brief(&p, 3, 8);
 	CHECK_IS(probe_send(&p, 1, 100, 50), LINK_OK);
-	brief(&p, 4, 8);                                /* not into the batch before that one */
+	brief(&p, 4, 8);                                /* not in the batch before it */
 	CHECK_IS(next_batch(&p, 1, 8), 1);
 	CHECK_IS(next_batch(&p, 2, 8), 2);
 	CHECK_IS(probe_next(&p)->length, 100);
 	CHECK_IS(next_batch(&p, 4, 8), 0);
 	CHECK_IS(link_has_delayed(p.link), 1);
-	give_ack(&p, 3, 64);
+	probe_give_ack(&p, 3, 0, 64);
 	CHECK_IS(next_batch(&p, 4, 8), 1);
-	give_ack(&p, 4, 64);
-	CHECK(!strcmp(probe_story(&p), "s"));
+	probe_give_ack(&p, 4, 0, 64);
+	TOLD(&p, "s");
 	probe_close(&p, 1);
 }
 
@@ -185,7 +177,7 @@ TEST(batch_grows_while_the_window_is_closed)
 
 	open_wide(&p);
 	meet(&p, 2);
-	give_ack(&p, 0, 8);
+	probe_give_ack(&p, 0, 0, 8);
 	for (uint64_t i = 0; i < 8; i++) {
 		brief(&p, i, 8);
 		link_flush(p.link, p.now);
@@ -196,9 +188,9 @@ TEST(batch_grows_while_the_window_is_closed)
 		link_flush(p.link, p.now);
 	}
 	CHECK_IS(next_batch(&p, 8, 8), 0);
-	give_ack(&p, 1, 8);
+	probe_give_ack(&p, 1, 0, 8);
 	CHECK_IS(next_batch(&p, 8, 8), 6);
-	give_ack(&p, 9, 8);
+	probe_give_ack(&p, 9, 0, 8);
 	probe_close(&p, 1);
 }
 
@@ -209,15 +201,15 @@ TEST(batch_is_sent_again_as_it_was)
 
 	open_wide(&p);
 	meet(&p, 64);
-	p.keeps = 1;                                    /* the card still reads it meanwhile */
+	p.keeps = 1;                                    /* the card still reads the first copy */
 	brief(&p, 1, 8);
 	brief(&p, 2, 9);
 	brief(&p, 3, 9);
 	link_flush(p.link, p.now);
-	give_ack(&p, 1, 64);
+	probe_give_ack(&p, 1, 0, 64);
 	CHECK_IS(next_batch(&p, 1, 8), 1);
 	first = *probe_next(&p);
-	brief(&p, 4, 9);                                /* not into what has left */
+	brief(&p, 4, 9);                                /* not in a batch that was sent */
 	probe_pass(&p, 30 * MS);
 	memcpy(payload, p.frames[1] + WIRE_HEADER, 600);
 	CHECK_IS(next_batch(&p, 4, 9), 1);
@@ -227,7 +219,7 @@ TEST(batch_is_sent_again_as_it_was)
 	CHECK_IS(again.bytes, first.bytes);
 	CHECK(!memcmp(payload, p.frames[p.seen - 1] + WIRE_HEADER,
 		      WIRE_ENTRY + WIRE_MESSAGE + again.bytes));
-	give_ack(&p, 3, 64);
+	probe_give_ack(&p, 3, 0, 64);
 	probe_complete(&p);
 	CHECK_IS(link_counter(p.link, LINK_MESSAGES_OUT), 4);
 	probe_close(&p, 1);
@@ -245,7 +237,7 @@ TEST(batch_fails_message_by_message)
 	CHECK_IS(link_has_delayed(p.link), 1);
 	link_give_up(p.link, p.now, 1);
 	CHECK_IS(link_has_delayed(p.link), 0);
-	CHECK(!strcmp(probe_story(&p), "BBBBBl"));
+	TOLD(&p, "BBBBBl");
 	for (uint32_t i = 0; i < 5; i++)
 		CHECK_IS(p.notes[p.noted - 6 + i].bytes, bytes[i]);
 	CHECK_IS(link_counter(p.link, LINK_FAILED_OUT), 5);
@@ -264,7 +256,7 @@ TEST(batch_needs_records_and_room)
 		CHECK(brief(&p, i, 8));
 		CHECK_IS(next_batch(&p, (uint32_t)i, 8), 1);
 	}
-	give_ack(&p, 5, 64);
+	probe_give_ack(&p, 5, 0, 64);
 	probe_close(&p, 1);
 
 	probe_open(&p);                                 /* one */
@@ -282,10 +274,10 @@ TEST(batch_needs_records_and_room)
 	CHECK_IS(next_batch(&p, 1, 8), 4);
 	for (uint32_t i = 5; i < 8; i++)
 		CHECK_IS(next_batch(&p, i, 8), 1);
-	give_ack(&p, 5, 64);
+	probe_give_ack(&p, 5, 0, 64);
 	probe_close(&p, 1);
 
-	probe_open(&p);                                 /* frames that hold but one */
+	probe_open(&p);                                 /* frames with room for one message only */
 	p.nic.mtu = WIRE_DATA + 192;
 	probe_start(&p);
 	meet(&p, 64);
@@ -295,7 +287,7 @@ TEST(batch_needs_records_and_room)
 	for (uint32_t i = 1; i < 5; i++)
 		CHECK_IS(next_batch(&p, i, 64), i < 4);
 	link_flush(p.link, p.now);
-	give_ack(&p, 5, 64);
+	probe_give_ack(&p, 5, 0, 64);
 	probe_close(&p, 1);
 }
 
@@ -367,13 +359,13 @@ TEST(batch_is_taken_in_order_and_acknowledged_once)
 
 	open_wide(&p);
 	give_batch(&p, 0, 10, 7, 8);
-	CHECK(!strcmp(probe_story(&p), "wwwwwww"));
+	TOLD(&p, "wwwwwww");
 	check_ids(&p, 10, 7);
 	probe_pass(&p, 1 * MS);
 	CHECK_IS(probe_next(&p)->ack, 1);
 	CHECK(!probe_next(&p));
 	give_batch(&p, 0, 10, 7, 8);                   /* again */
-	CHECK(!strcmp(probe_story(&p), ""));
+	TOLD(&p, "");
 	CHECK_IS(link_counter(p.link, LINK_DUPLICATES), 1);
 	CHECK_IS(link_counter(p.link, LINK_MESSAGES_IN), 7);
 	probe_close(&p, 1);
@@ -387,14 +379,14 @@ TEST(batch_that_comes_early_is_kept)
 	open_wide(&p);
 	give_batch(&p, 2, 20, 5, 3);
 	give_batch(&p, 1, 10, 4, 64);
-	CHECK(!strcmp(probe_story(&p), ""));
+	TOLD(&p, "");
 	CHECK_IS(link_counter(p.link, LINK_STASHED), 2);
 	probe_give(&p, 1, &wire, 9);
-	CHECK(!strcmp(probe_story(&p), "wwwwwwwwww"));
+	TOLD(&p, "wwwwwwwwww");
 	check_ids(&p, 20, 5);
 	probe_close(&p, 1);
 
-	open_wide(&p);                                  /* and dropped with its sender */
+	open_wide(&p);                                  /* dropped when its sender is lost */
 	give_batch(&p, 2, 20, 5, 3);
 	link_give_up(p.link, p.now, 1);
 	probe_close(&p, 1);
@@ -408,9 +400,9 @@ TEST(batch_that_comes_early_is_kept)
 	CHECK_IS(link_counter(p.link, LINK_STASHED), 1);
 	CHECK_IS(link_counter(p.link, LINK_EARLY), 1);
 	probe_give(&p, 1, &wire, 9);
-	CHECK(!strcmp(probe_story(&p), "w"));
+	TOLD(&p, "w");
 	give_batch(&p, 1, 10, 4, 64);
-	CHECK(!strcmp(probe_story(&p), "wwwwwwwww"));
+	TOLD(&p, "wwwwwwwww");
 	probe_close(&p, 1);
 }
 
@@ -425,7 +417,7 @@ TEST(batch_goes_on_where_the_user_was_busy)
 			open_wide(&p);
 			if (early)
 				give_batch(&p, 1, 10, 6, 8);
-			p.busy = at + early;            /* the message of that number finds it so */
+			p.busy = at + early;            /* when this message arrives */
 			if (early)
 				probe_give(&p, 1, &wire, 9);
 			else
@@ -441,8 +433,9 @@ TEST(batch_goes_on_where_the_user_was_busy)
 			CHECK_IS(strlen(probe_story(&p)), 6 - (at - 1));
 			check_ids(&p, 9u + (uint32_t)at, 7u - (uint32_t)at);
 			CHECK_IS(link_counter(p.link, LINK_MESSAGES_IN), 6 + early);
-			give_batch(&p, 1u + (uint32_t)early, 20, 3, 8); /* the next one: from its first on */
-			CHECK(!strcmp(probe_story(&p), "www"));
+			/* the next batch: from its start */
+			give_batch(&p, 1u + (uint32_t)early, 20, 3, 8);
+			TOLD(&p, "www");
 			probe_close(&p, 1);
 		}
 }
@@ -454,12 +447,12 @@ TEST(batch_of_another_life_begins_anew)
 	open_wide(&p);
 	p.busy = 3;
 	give_batch(&p, 0, 10, 6, 8);
-	CHECK(!strcmp(probe_story(&p), "ww"));
+	TOLD(&p, "ww");
 	link_give_up(p.link, p.now, 1);
-	CHECK(!strcmp(probe_story(&p), "l"));
+	TOLD(&p, "l");
 	p.life = PROBE_LIFE + 1;
 	give_batch(&p, 0, 10, 6, 8);
-	CHECK(!strcmp(probe_story(&p), "wwwwww"));
+	TOLD(&p, "wwwwww");
 	probe_close(&p, 1);
 }
 
@@ -470,9 +463,9 @@ TEST(batch_never_pretends_to_be_part_of_a_message)
 
 	open_wide(&p);
 	probe_give(&p, 1, &wire, 9);
-	CHECK(!strcmp(probe_story(&p), "bd"));
+	TOLD(&p, "bd");
 	give_batch(&p, 1, 10, 6, 8);
-	CHECK(!strcmp(probe_story(&p), ""));
+	TOLD(&p, "");
 	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 1);
 	link_give_up(p.link, p.now, 1);
 	probe_close(&p, 1);

@@ -1,8 +1,7 @@
 /*
- * Long messages over links in a simulated network with bulk cards: every fault,
- * cards that are missing or reset themselves, dead and new peers, frames that mean
- * harm. What a message is to be written to is freed when it ends, so a card that
- * writes later is found by ASan.
+ * Long messages over links in a simulated network with bulk cards: every fault, cards that are
+ * missing or reset themselves, dead and new peers, malicious frames. The memory that a message is
+ * written to is freed when it ends, so that ASan finds a card that writes later.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +51,7 @@ TEST(bulk_puts_payload_in_its_place)
 	CHECK_IS(traffic_close(&t), 0);
 }
 
-/* Their announcements must not say parts that are longer than the message. */
+/* Their announcements must not claim parts longer than the message. */
 TEST(bulk_announces_messages_of_one_part)
 {
 	struct traffic_config config = usual(4, 600, 2);
@@ -104,7 +103,7 @@ TEST(bulk_is_repaired)
 	CHECK_IS(traffic_close(&t), 0);
 }
 
-/* What has no buffer comes by the ordinary card, whose frames may be shorter. */
+/* A part without a buffer is sent by the ordinary card, whose frames may be shorter. */
 TEST(bulk_parts_fit_both_cards)
 {
 	struct traffic_config config = usual(2, 300, 3);
@@ -122,7 +121,7 @@ TEST(bulk_parts_fit_both_cards)
 	CHECK_IS(traffic_close(&t), 0);
 }
 
-/* Simulated time of a stream with so many of a million frames lost. */
+/* Simulated time of a stream that loses so many frames per million. */
 static uint64_t time_of_stream(uint32_t bytes, uint32_t loss, uint64_t seed)
 {
 	struct traffic_config config = usual(2, 100000000 / bytes, seed);
@@ -144,7 +143,7 @@ static uint64_t time_of_stream(uint32_t bytes, uint32_t loss, uint64_t seed)
 	return ns;
 }
 
-/* A lost part alone comes again, and what is granted goes on. */
+/* Only a lost part is sent again, and parts that are granted continue. */
 TEST(bulk_streams_bear_losses)
 {
 	static const uint32_t sizes[] = { 65536, 500000 };
@@ -209,7 +208,7 @@ TEST(bulk_frames_are_signed)
 	CHECK_IS(traffic_close(&t), 0);
 }
 
-/* The simulated card writes frames before it tells of them, and forgets rooms of its own. */
+/* The simulated card writes frames before it reports them, and loses posted buffers by itself. */
 TEST(bulk_bears_a_card_that_resets_itself)
 {
 	for (uint64_t seed = 30; seed < 40; seed++) {
@@ -251,8 +250,8 @@ TEST(bulk_ends_with_its_peers_lives)
 	}
 }
 
-/* A node dies in its turn: the others have theirs, and a node that knows of the death ends what was
- * begun, with no room left behind. */
+/* A node dies in its turn: the others still get theirs, and a node that knows of the death ends the
+ * messages that had begun and takes back their buffers. */
 TEST(bulk_of_a_dead_node_stops_no_other)
 {
 	struct traffic_config config = usual(4, 400, 70);
@@ -296,7 +295,7 @@ TEST(bulk_has_turns)
 	}
 	CHECK(most <= least + 20 * 300000ull);
 	CHECK_IS(traffic_run(&t, ~0u), 1);
-	/* Nothing is lost for want of room, and the wire is busy nearly all the time. */
+	/* Nothing is lost for lack of a buffer, and the wire is busy nearly all the time. */
 	CHECK_IS(netsim_counter(t.sim, NETSIM_OVERFLOW), 0);
 	CHECK_IS(traffic_count(&t, LINK_MISPLACED), 0);
 	CHECK(netsim_now(t.sim) < 450 * 300000ull * 12 / 10);
@@ -304,9 +303,9 @@ TEST(bulk_has_turns)
 }
 
 /*
- * 15 nodes send to one, each with 8 messages not yet answered: there are records for all, so
- * nothing is refused and comes again, and no flow asks whether its turn was forgotten.
- * What a turn brings is acknowledged, and answered, all at once.
+ * 15 nodes send to one, each with up to 8 unanswered messages. There are records for all, so
+ * nothing is refused and sent again, and no flow has to ask for its turn. The messages of a turn
+ * are acknowledged and answered all at once.
  */
 TEST(bulk_answers_a_turn_at_its_end)
 {
@@ -330,7 +329,7 @@ TEST(bulk_answers_a_turn_at_its_end)
 	CHECK_IS(traffic_close(&t), 0);
 }
 
-/* ---- frames that mean harm ---- */
+/* ---- malicious frames ---- */
 
 static uint32_t forge(uint8_t *frame, uint64_t *dice)
 {
@@ -368,10 +367,9 @@ static uint32_t forge(uint8_t *frame, uint64_t *dice)
 }
 
 /*
- * Of a network without a key, in which one node says anything in others' names, no
- * more can be asked than that no memory is touched that was not granted (ASan, and what
- * messages had is freed), pools are whole again, and everything ends. With a key
- * nothing of it is believed.
+ * In a network without a key a node can forge others' frames. Then the link guarantees only that
+ * memory that was not granted is not touched (ASan, as messages' memory is freed), that all records
+ * return to their pools, and that everything ends. With a key forged frames have no effect.
  */
 TEST(bulk_frames_that_are_forged)
 {

@@ -1,6 +1,7 @@
 /*
- * Grants by hand: one link whose peers are the test, which announces and lands, rightly or with one
- * field wrong. What must not land is misplaced, and what was lost or misplaced comes to its place.
+ * Grants, step by step: the test plays the peers of one link. It announces messages and lands
+ * parts, correctly or with one wrong field. Wrong parts are not accepted; lost or misplaced parts
+ * reach their place in the end.
  */
 #include <stddef.h>
 #include <string.h>
@@ -13,11 +14,11 @@
 
 static struct probe probe;
 static struct nic bulk;
-static uint32_t buffers;               /* posted and not filled */
+static uint32_t buffers;               /* posted and not yet filled */
 static struct nic_piece ring[PLACE / PART];
 static uint32_t posted;
-static uint32_t told;                  /* buffers that interrupt when they are filled */
-static uint32_t fails;                 /* so many are not taken */
+static uint32_t told;                  /* posted buffers that interrupt when they are filled */
+static uint32_t fails;                 /* so many more posts fail */
 static uint8_t memory[PLACE];
 
 static int post(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int interrupt)
@@ -77,7 +78,7 @@ static const struct wire *last_grant(const struct probe *p)
 	return &p->sent[0];
 }
 
-/* What the last grant wants to have. */
+/* A part that the last grant asks for. */
 static struct wire answer(const struct probe *p, uint32_t part, uint32_t bytes)
 {
 	return (struct wire){ .kind = WIRE_KIND_BULK, .source = PEER_LIFE,
@@ -108,13 +109,31 @@ static void land_part(struct probe *p, uint32_t sequence, uint32_t part, int aga
 	land(p, PEER, &wire);
 }
 
-/* A frame that is no part of anything. */
+/* A frame that is no part of any message. */
 static void land_stray(struct probe *p)
 {
 	land_part(p, 1000, 0, 0);
 }
 
-/* Until it grants once more. */
+/* Every part of message 0 is in its place. */
+static void check_parts(uint32_t parts)
+{
+	for (uint32_t i = 0; i < parts * PART; i++)
+		CHECK_IS(memory[i], i / PART);
+}
+
+/* Message 0, of so many parts, is announced, and the first frame to land is a stray one. */
+static struct probe *start_with_stray(uint32_t parts)
+{
+	struct wire wire = announcement(0, parts * PART);
+	struct probe *p = start(1);
+
+	probe_give(p, PEER, &wire, 0);
+	land_stray(p);
+	return p;
+}
+
+/* Time passes until it grants again. */
 static void wait_for_timer(struct probe *p)
 {
 	uint64_t grants = link_counter(p->link, LINK_GRANTS_OUT);
@@ -123,7 +142,7 @@ static void wait_for_timer(struct probe *p)
 		probe_pass(p, 1000000);
 }
 
-/* The last grant is of these parts of a message. */
+/* Check that the last grant is of these parts of a message. */
 static void granted(const struct probe *p, int again, uint32_t sequence, uint32_t part,
 		    uint32_t until)
 {
@@ -148,7 +167,7 @@ TEST(link_grants_what_was_announced)
 		wire = answer(p, part, part < 2 ? PART : 600 - 2 * PART);
 		land(p, PEER, &wire);
 	}
-	CHECK(!strcmp(probe_story(p), "be"));
+	TOLD(p, "be");
 	CHECK_IS(link_counter(p->link, LINK_PLACED), 3);
 	CHECK_IS(link_counter(p->link, LINK_MISPLACED), 0);
 	probe_close(p, 1);
@@ -175,7 +194,7 @@ TEST(link_acknowledges_a_long_message_before_a_rest)
 	probe_close(p, 1);
 }
 
-/* The announcement brings the last bytes: they have no room. */
+/* The announcement carries the last bytes: no buffer is posted for them. */
 TEST(link_takes_the_end_with_the_announcement)
 {
 	struct probe *p = start(1);
@@ -185,7 +204,7 @@ TEST(link_takes_the_end_with_the_announcement)
 	probe_give(p, PEER, &wire, 7);
 	CHECK_IS(buffers, 2);
 	CHECK_IS(last_grant(p)->until, 2);
-	CHECK(!strcmp(probe_story(p), "bd"));
+	TOLD(p, "bd");
 	CHECK_IS(p->notes[p->n_notes - 1].at, 2 * PART);
 	CHECK_IS(p->notes[p->n_notes - 1].bytes, 600 - 2 * PART);
 	probe_give(p, PEER, &wire, 7);                   /* once */
@@ -193,13 +212,15 @@ TEST(link_takes_the_end_with_the_announcement)
 		wire = answer(p, part, PART);
 		land(p, PEER, &wire);
 	}
-	CHECK(!strcmp(probe_story(p), "e"));
+	TOLD(p, "e");
 	CHECK_IS(link_counter(p->link, LINK_DUPLICATES), 1);
 	CHECK_IS(link_counter(p->link, LINK_MISPLACED), 0);
 	probe_close(p, 1);
 }
 
-/* While others wait the card tells of each fourth message, so that the next turn begins soon. */
+/*
+ * While others wait, every fourth message causes an interrupt, so that the next turn begins soon.
+ */
 TEST(link_is_told_more_often_while_others_wait)
 {
 	struct probe *p = start(1);
@@ -211,7 +232,7 @@ TEST(link_is_told_more_often_while_others_wait)
 		probe_give(p, PEER + 1, &wire, 20 + i);
 	}
 	wire = announcement(0, PART);
-	probe_give(p, PEER + 2, &wire, 40);              /* waits behind that */
+	probe_give(p, PEER + 2, &wire, 40);              /* waits for its turn */
 	told = 0;
 	wire = answer(p, 0, PART);
 	land(p, PEER, &wire);
@@ -222,7 +243,7 @@ TEST(link_is_told_more_often_while_others_wait)
 	probe_close(p, 1);
 }
 
-/* The buffer's part, but for one field: all are taken back, and granted anew. */
+/* A part with one wrong field: all buffers are taken back, and the parts are granted anew. */
 TEST(link_lets_nothing_land_that_is_wrong)
 {
 	for (uint32_t wrong = 0; wrong < 9; wrong++) {
@@ -250,7 +271,7 @@ TEST(link_lets_nothing_land_that_is_wrong)
 	}
 }
 
-/* The same once frames were lost: the frame costs no more than its buffer. */
+/* The same after a loss: the wrong frame costs only its buffer, which is posted again. */
 TEST(link_posts_a_buffer_again)
 {
 	for (uint32_t wrong = 1; wrong < 9; wrong++) {
@@ -276,15 +297,12 @@ TEST(link_posts_a_buffer_again)
 	}
 }
 
-/* Behind a lost part each lands in the buffer of the one before it. When the lost one has come
- * they are moved; it alone is granted again. */
+/* After a lost part each later part lands in the buffer of the one before it. Only the lost one is
+ * granted again. When it has arrived, the others are moved. */
 TEST(link_moves_what_is_misplaced)
 {
-	struct probe *p = start(1);
-	struct wire wire = announcement(0, 5 * PART);
+	struct probe *p = start_with_stray(5);
 
-	probe_give(p, PEER, &wire, 0);
-	land_stray(p);
 	land_part(p, 0, 0, 0);
 	land_part(p, 0, 2, 0);
 	granted(p, 1, 0, 1, 2);
@@ -295,15 +313,14 @@ TEST(link_moves_what_is_misplaced)
 	CHECK_IS(link_counter(p->link, LINK_MOVED), 3);
 	CHECK_IS(buffers, 1);
 	land_part(p, 0, 4, 0);
-	CHECK(!strcmp(probe_story(p), "bddde"));
-	for (uint32_t i = 0; i < 5 * PART; i++)
-		CHECK_IS(memory[i], i / PART);
+	TOLD(p, "bddde");
+	check_parts(5);
 	CHECK_IS(link_counter(p->link, LINK_TAKEN_BACK), 1);
 	CHECK_IS(link_counter(p->link, LINK_MISPLACED), 4);
 	probe_close(p, 1);
 }
 
-/* The lost part is lost once more: a part that was granted afterwards shows it. */
+/* The lost part is lost again: the arrival of a part that was granted later shows it. */
 TEST(link_grants_again_what_is_lost_again)
 {
 	struct probe *p = start(1);
@@ -316,7 +333,7 @@ TEST(link_grants_again_what_is_lost_again)
 		land_part(p, 0, part, 0);
 	granted(p, 1, 0, 0, 1);
 	CHECK_IS(buffers, 5);
-	probe_give(p, PEER, &next, 1);                   /* is granted behind that */
+	probe_give(p, PEER, &next, 1);                   /* is granted after the lost part */
 	granted(p, 0, 0, 0, 2);
 	for (uint32_t part = 12; part < 16; part++)
 		land_part(p, 0, part, 0);
@@ -326,37 +343,34 @@ TEST(link_grants_again_what_is_lost_again)
 	CHECK_IS(link_counter(p->link, LINK_GRANTS_OUT), 5);
 	land_part(p, 0, 0, 1);
 	land_part(p, 1, 1, 0);
-	for (uint32_t i = 0; i < 16 * PART; i++)
-		CHECK_IS(memory[i], i / PART);
+	check_parts(16);
 	CHECK_IS(memory[p->apart], 100);
 	CHECK_IS(memory[p->apart + PART], 101);
 	CHECK_IS(link_counter(p->link, LINK_MESSAGES_IN), 2);
 	probe_close(p, 1);
 }
 
-/* A part that comes twice leaves its buffer to what belongs there. */
+/* A part that arrives twice leaves its buffer to the part that belongs there. */
 TEST(link_bears_parts_that_come_twice)
 {
-	struct probe *p = start(1);
-	struct wire wire = announcement(0, 4 * PART);
+	struct probe *p = start_with_stray(4);
 
-	probe_give(p, PEER, &wire, 0);
-	land_stray(p);
 	land_part(p, 0, 0, 0);
 	land_part(p, 0, 0, 0);                           /* in the place of 1, which is posted again */
 	CHECK_IS(buffers, 3);
 	land_part(p, 0, 1, 0);
 	land_part(p, 0, 2, 0);
-	land_part(p, 0, 2, 1);                           /* in that of 1, which is moved there */
+	land_part(p, 0, 2, 1);                           /* in that of 1; it is moved to its own */
 	land_part(p, 0, 3, 0);
 	CHECK_IS(link_counter(p->link, LINK_MESSAGES_IN), 1);
-	for (uint32_t i = 0; i < 4 * PART; i++)
-		CHECK_IS(memory[i], i / PART);
+	check_parts(4);
 	CHECK_IS(buffers, 0);
 	probe_close(p, 1);
 }
 
-/* A part that is too long for the buffer in which it lands comes again. A short one is moved. */
+/*
+ * A part that is too long for the buffer in which it lands is granted again. A short one is moved.
+ */
 TEST(link_takes_no_part_that_was_cut)
 {
 	struct probe *p = start(1);
@@ -372,13 +386,13 @@ TEST(link_takes_no_part_that_was_cut)
 	end = answer(p, 1, 100);
 	end.sequence = 0;
 	end.again = 1;
-	land(p, PEER, &end);                             /* where that belongs */
+	land(p, PEER, &end);                             /* where it belongs */
 	land_part(p, 1, 1, 0);
-	CHECK(!strcmp(probe_story(p), "bb"));
-	land_part(p, 1, 0, 1);                           /* in 100 bytes once more */
-	CHECK(!strcmp(probe_story(p), "de"));
+	TOLD(p, "bb");
+	land_part(p, 1, 0, 1);                           /* in 100 bytes again */
+	TOLD(p, "de");
 	land_part(p, 1, 0, 1);
-	CHECK(!strcmp(probe_story(p), "e"));
+	TOLD(p, "e");
 	CHECK_IS(memory[PART], 1);
 	CHECK_IS(memory[p->apart], 100);
 	CHECK_IS(memory[p->apart + PART - 1], 100);
@@ -386,7 +400,7 @@ TEST(link_takes_no_part_that_was_cut)
 	probe_close(p, 1);
 }
 
-/* After a loss no buffer is posted whose memory one that is not in order has. */
+/* After a loss no buffer is posted in memory that an out-of-order part occupies. */
 TEST(link_shares_no_memory_after_a_loss)
 {
 	struct probe *p = start(1);
@@ -407,11 +421,12 @@ TEST(link_shares_no_memory_after_a_loss)
 	land_part(p, 1, 1, 0);
 	CHECK_IS(memory[0], 100);
 	CHECK_IS(memory[PART], 101);
-	CHECK(!strcmp(probe_story(p), "bbddee"));
+	TOLD(p, "bbddee");
 	probe_close(p, 1);
 }
 
-/* Nothing comes: the grant again, then parts that were sent; in the end it is another's turn. */
+/* Nothing arrives: the grant is sent again, then the parts are granted again; in the end another
+ * peer has its turn. */
 TEST(link_passes_a_peer_that_sends_nothing)
 {
 	struct probe *p = start(1);
@@ -435,14 +450,11 @@ TEST(link_passes_a_peer_that_sends_nothing)
 	probe_close(p, 1);
 }
 
-/* The card takes no buffer for a while: the timer tries again. */
+/* The card accepts no buffer for a while: the timer tries again. */
 TEST(link_posts_a_buffer_later)
 {
-	struct probe *p = start(1);
-	struct wire wire = announcement(0, 2 * PART);
+	struct probe *p = start_with_stray(2);
 
-	probe_give(p, PEER, &wire, 0);
-	land_stray(p);
 	fails = 1;
 	land_stray(p);
 	CHECK_IS(buffers, 1);
@@ -456,8 +468,8 @@ TEST(link_posts_a_buffer_later)
 	probe_close(p, 1);
 }
 
-/* A part for which a buffer is posted is not taken from the ordinary card: the bulk card may write
- * to its place at any time. */
+/* A part for which a buffer is posted is not accepted by the ordinary card, as the bulk card may
+ * write to its place at any time. */
 TEST(link_takes_no_part_by_the_wrong_card)
 {
 	struct probe *p = start(1);
@@ -466,14 +478,16 @@ TEST(link_takes_no_part_by_the_wrong_card)
 	probe_give(p, PEER, &wire, 7);
 	wire = answer(p, 0, PART);
 	probe_give(p, PEER, &wire, 0);
-	CHECK(!strcmp(probe_story(p), "b"));
+	TOLD(p, "b");
 	CHECK_IS(link_counter(p->link, LINK_DUPLICATES), 1);
 	CHECK_IS(link_counter(p->link, LINK_PULLED), 0);
 	link_give_up(p->link, p->now, PEER);
 	probe_close(p, 1);
 }
 
-/* What comes by the ordinary card counts once, in any order, if it has the right length. */
+/*
+ * A part that arrives by the ordinary card is accepted once, in any order, if its length is right.
+ */
 TEST(link_takes_parts_by_the_ordinary_card)
 {
 	struct probe *p = start(0);
@@ -489,13 +503,13 @@ TEST(link_takes_parts_by_the_ordinary_card)
 	probe_give(p, PEER, &wire, 0);
 	wire = answer(p, 0, PART - 1);
 	probe_give(p, PEER, &wire, 0);
-	CHECK(!strcmp(probe_story(p), "bd"));
+	TOLD(p, "bd");
 	CHECK_IS(link_counter(p->link, LINK_DUPLICATES), 2);
 	wire = answer(p, 0, PART);
 	probe_give(p, PEER, &wire, 0);
 	wire = answer(p, 2, 600 - 2 * PART);
 	probe_give(p, PEER, &wire, 0);
-	CHECK(!strcmp(probe_story(p), "dde"));
+	TOLD(p, "dde");
 	probe_close(p, 1);
 }
 
@@ -521,7 +535,7 @@ TEST(link_gives_others_a_turn)
 	probe_close(p, 1);
 }
 
-/* Nothing is posted: what lands is counted. */
+/* No buffer is posted: parts that land are counted. */
 TEST(link_counts_what_lands_in_no_buffer)
 {
 	struct probe *p = start(1);

@@ -1,6 +1,6 @@
 /*
- * Grants by hand, the sender: one link that announces, and whose peer is the test. What is not granted
- * does not leave, what was sent leaves again only if the grant says so.
+ * Grants, step by step, at the sender: one link announces, and the test plays its peer. The link
+ * sends only granted parts, and sends a part again only if it is granted again.
  */
 #include "link_probe.h"
 
@@ -8,7 +8,7 @@
 
 static struct probe probe;
 static struct nic bulk;
-static int bulk_says;                  /* what its send returns */
+static int bulk_says;                  /* what the bulk card's send returns */
 
 static int bulk_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint64_t cookie)
 {
@@ -22,7 +22,7 @@ static int bulk_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n
 
 static const struct nic_ops ops = { .name = "bulk", .send = bulk_send };
 
-/* A message of 5 parts is announced, and this is what its receiver says. */
+/* A message of 5 parts is announced; the receiver's grant for it. */
 static struct probe *announced(void)
 {
 	struct probe *p;
@@ -69,7 +69,7 @@ TEST(link_sends_what_is_granted)
 	wire = grant(0, 1, 4);
 	probe_give(p, PEER, &wire, 0);
 	CHECK_IS(sent_of(p, WIRE_KIND_BULK), 4);
-	wire = grant(0, 0, 3);                           /* an earlier one's */
+	wire = grant(0, 0, 3);                           /* for an earlier message */
 	probe_give(p, PEER, &wire, 0);
 	wire = grant(0, 2, 6);                           /* there is no sixth part */
 	probe_give(p, PEER, &wire, 0);
@@ -79,7 +79,7 @@ TEST(link_sends_what_is_granted)
 	probe_close(p, 1);
 }
 
-/* Once more only what was sent, and before what was not; that as if it were the first grant. */
+/* Parts that were sent are sent again, before new parts; new parts as after a first grant. */
 TEST(link_sends_again_what_is_granted_again)
 {
 	static const uint32_t parts[] = { 0, 1, 2, 1, 2, 3 };
@@ -98,7 +98,7 @@ TEST(link_sends_again_what_is_granted_again)
 	probe_close(p, 1);
 }
 
-/* Of two messages the one that has a part to send again comes first. */
+/* Of two messages, the one with a part to send again is sent first. */
 TEST(link_sends_again_before_others)
 {
 	struct probe *p = announced();
@@ -113,7 +113,7 @@ TEST(link_sends_again_before_others)
 	probe_give(p, PEER, &wire, 0);
 	wire = grant(1, 4, 5);
 	probe_give(p, PEER, &wire, 0);
-	wire = grant(1, 1, 2);                           /* both, and what is between them */
+	wire = grant(1, 1, 2);                           /* both parts and those between them */
 	probe_give(p, PEER, &wire, 0);
 	bulk_says = NIC_OK;
 	probe_pass(p, 5000000);
@@ -126,7 +126,7 @@ TEST(link_sends_again_before_others)
 	probe_close(p, 1);
 }
 
-/* What would be a short part of its own leaves with the announcement. */
+/* Bytes that would be a short last part are sent with the announcement. */
 TEST(link_sends_the_end_with_the_announcement)
 {
 	static const uint32_t rest[] = { 1, WIRE_TAIL_BYTES, WIRE_TAIL_BYTES + 1 };
@@ -146,7 +146,7 @@ TEST(link_sends_the_end_with_the_announcement)
 		probe_give(p, PEER, &wire, 0);
 		CHECK_IS(sent_of(p, WIRE_KIND_BULK), 5);
 		CHECK_IS(p->sent[6].bytes, i < 2 ? 4096 : 3584);
-		wire.until = 6;                          /* there is a sixth if it is long */
+		wire.until = 6;                          /* a long end is a sixth part */
 		probe_give(p, PEER, &wire, 0);
 		CHECK_IS(sent_of(p, WIRE_KIND_BULK), i < 2 ? 5 : 6);
 		CHECK_IS(link_counter(p->link, LINK_NONSENSE), i < 2);

@@ -1,5 +1,5 @@
 /*
- * What the checksum of a frame's header is, and finds (net/link/wire.h).
+ * The value of the checksum of a frame's header, and the damage that it detects (net/link/wire.h).
  */
 #include <string.h>
 #include "../../net/link/wire.h"
@@ -21,7 +21,7 @@ static void flip(uint32_t bit)
 	frame[bit / 8] ^= (uint8_t)(1 << bit % 8);
 }
 
-/* As tests/frames.py computes them. */
+/* The values that tests/frames.py computes. */
 TEST(checksum_has_the_known_values)
 {
 	memset(frame, 0, sizeof(frame));
@@ -36,7 +36,9 @@ TEST(checksum_has_the_known_values)
 	CHECK_IS(wire_checksum(frame, WIRE_HEADER), 0x589ccaa3u);
 }
 
-/* Behind a batch's header zeros do not make it forget: after 2 KiB of them as well. */
+/*
+ * Zeros after a batch's header do not make the checksum lose a difference, not even 2 KiB of them.
+ */
 TEST(checksum_remembers_what_is_before_many_zeros)
 {
 	uint8_t zeros[WIRE_BATCH_BYTES] = { 0 };
@@ -58,7 +60,7 @@ TEST(checksum_remembers_what_is_before_many_zeros)
 	}
 }
 
-/* All pairs, in a header of zeros, in some of anything and in one of small numbers. */
+/* All pairs of bits, in a header of zeros, in random ones and in one of small numbers. */
 TEST(checksum_finds_each_change_of_one_bit_or_two)
 {
 	uint64_t dice = 1;
@@ -126,8 +128,8 @@ TEST(checksum_finds_what_goes_wrong_at_once)
 	}
 }
 
-/* Each word zeroed, each pair of words swapped, in headers as messages have them: mostly
- * small numbers and zeros. */
+/* Each word zeroed and each pair of words swapped, in typical headers: mostly small numbers and
+ * zeros. */
 TEST(checksum_finds_words_that_go_or_change_places)
 {
 	enum { WORDS = WIRE_DATA / 8, OWN = WIRE_CHECKSUM / 8 };

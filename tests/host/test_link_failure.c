@@ -1,20 +1,12 @@
 /*
- * When the link gives up, and when it must not: frames that never get through to a peer that is
- * heard, payload that cannot be shown, lives that follow many failures.
+ * When the link gives up, and when it must not: frames that never arrive at a peer that is alive,
+ * payload that cannot be read, new lives after many failures.
  */
 #include <string.h>
 #include "../../net/shm/region.h"
 #include "link_probe.h"
 
-#define MS 1000000ull
 #define PEER 1u
-
-#define TOLD(p, want) \
-	do { \
-		const char *is_ = probe_story(p); \
-		if (strcmp(is_, want)) \
-			check_failed(__FILE__, __LINE__, is_); \
-	} while (0)
 
 static void open_with(struct probe *p, uint16_t tries)
 {
@@ -23,8 +15,8 @@ static void open_with(struct probe *p, uint16_t tries)
 	probe_start(p);
 }
 
-/* The peer lives, and says so on the other lane; of frame 0 it says what is in `ack`. Ends when the
- * link has told of something, or after `rounds` ms. */
+/* The peer is alive and sends on the other lane; about frame 0 it sends `ack`. Ends when the link
+ * has called its user, or after `rounds` ms. */
 static uint32_t listen(struct probe *p, const struct wire *ack, uint32_t rounds)
 {
 	uint32_t round;
@@ -54,7 +46,7 @@ TEST(link_gives_up_a_frame_that_never_gets_through)
 	probe_close(&p, 1);
 }
 
-/* Two frames: the second arrives again and again, the first one never. */
+/* Two frames: the second always arrives, the first one never. */
 TEST(link_gives_up_a_frame_that_others_overtake)
 {
 	struct wire ack = probe_ack(0, 1, 8);
@@ -76,7 +68,7 @@ TEST(link_bears_refusals_for_any_time)
 	ack.again = 1;
 	ack.refused = 1;
 	probe_send(&p, PEER, 100, 7);
-	for (uint32_t i = 0; i < 200; i++)             /* seldom enough that there are timeouts */
+	for (uint32_t i = 0; i < 200; i++)             /* rarely enough to cause timeouts */
 		CHECK_IS(listen(&p, i % 2 ? &ack : 0, 30), 30);
 	TOLD(&p, "");
 	CHECK(link_counter(p.link, LINK_TIMEOUTS) > 9);
@@ -103,7 +95,7 @@ TEST(link_bears_that_payload_waits_for_any_time)
 	probe_close(&p, 1);
 }
 
-/* Many timeouts, but each frame gets through in the end. */
+/* Many timeouts, but each frame arrives in the end. */
 TEST(link_counts_timeouts_of_each_frame_anew)
 {
 	struct probe p;
@@ -121,7 +113,7 @@ TEST(link_counts_timeouts_of_each_frame_anew)
 	probe_close(&p, 1);
 }
 
-/* A peer that was never heard of had its tries before it was known. */
+/* Retransmissions before the peer is known do not count. */
 TEST(link_begins_to_count_when_a_peer_is_known)
 {
 	struct wire data = probe_data(0, 8, 0), ack = probe_ack(1, 0, 8);
@@ -143,7 +135,7 @@ TEST(link_begins_to_count_when_a_peer_is_known)
 	probe_close(&p, 1);
 }
 
-/* What the peer says meanwhile does not save it. */
+/* Frames of the peer meanwhile do not prevent that. */
 TEST(link_gives_up_when_payload_cannot_be_shown)
 {
 	for (uint32_t lane = 0; lane < LINK_LANES; lane++) {
@@ -166,15 +158,15 @@ TEST(link_gives_up_when_payload_cannot_be_shown)
 		CHECK_IS(link_deadline(p.link), LINK_NEVER);
 		p.cannot = 0;
 		p.n_sent = p.seen = 0;
-		probe_send(&p, PEER, 100, 8);           /* begins anew */
+		probe_send(&p, PEER, 100, 8);           /* a new incarnation */
 		CHECK(p.n_sent == 1 && p.sent[0].source == PROBE_LIFE + 1);
 		link_give_up(p.link, p.now, PEER);
 		probe_close(&p, 1);
 	}
 }
 
-/* A node's incarnation toward one peer grows with each time that it gives that one up; its next
- * life must be newer all the same. */
+/* A node's incarnation toward a peer grows each time it gives that peer up. Its next life must be
+ * newer nevertheless. */
 TEST(link_believes_the_life_after_many_failures)
 {
 	struct probe p;

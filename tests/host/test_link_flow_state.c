@@ -4,7 +4,6 @@
 #include "../../net/link/internal.h"
 #include "link_probe.h"
 
-#define MS       1000000ull
 #define PEER     1u
 #define MESSAGES 6u
 #define TRIES    3u
@@ -41,7 +40,7 @@ static void acknowledge(struct probe *p, uint32_t ack, uint64_t selective, uint6
 	probe_give(p, PEER, &wire, 0);
 }
 
-/* What is to be sent again stays so while the card is full. */
+/* A frame to be sent again stays so while the card is full. */
 static void happen(struct probe *p, enum event event)
 {
 	switch (event) {

@@ -1,11 +1,11 @@
 /*
- * Hostile frames against links that talk to each other in a simulated network:
- * repeated, changed, forged, invented, and many. They are counted and dropped, and the
- * conversation of the others does not notice: every message arrives, no peer is lost.
+ * Hostile frames against links that talk to each other in a simulated network: repeated, changed,
+ * forged, invented, and many. They are counted and dropped without an effect on the traffic of the
+ * other nodes: every message arrives, no peer is lost.
  *
  * Without a key the network refuses forged addresses (the switch does); an
- * attacker that owns a node may then say anything in that node's name. With a key the network
- * need not help.
+ * attacker that owns a node may then send any frame in that node's name. With a key the
+ * network need not help.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +14,10 @@
 #include "traffic.h"
 
 #define NODES     5u
-#define STRANGER  (NODES - 1)         /* a port of the network without a link behind it */
+#define STRANGER  (NODES - 1)         /* a port of the network without a link */
 #define KEPT      2048u
 #define MTU       9014u
-#define ANNOUNCED 16384u              /* payload bytes from which on messages are announced */
+#define ANNOUNCED 16384u   /* messages with at least so many payload bytes are announced */
 
 struct kept {
 	uint32_t bytes;
@@ -30,7 +30,7 @@ struct attack {
 	uint64_t n_kept;
 	uint64_t dice;
 	uint64_t injected;
-	uint32_t next[NODES];             /* sequence numbers that the stranger has used */
+	uint32_t next[NODES];             /* next sequence number of the stranger to each node */
 };
 
 static const uint8_t key[16] = "the job's secret";
@@ -67,7 +67,7 @@ static void attack_open(struct attack *a, uint64_t seed, int keyed)
 	traffic_start(&a->t);
 }
 
-/* All messages have arrived; then the stranger's unfinished ones are over too. */
+/* All messages have arrived, and then the stranger's unfinished ones have been given up too. */
 static void attack_close(struct attack *a, int unharmed)
 {
 	CHECK_IS(traffic_run(&a->t, ~0u), 1);
@@ -82,7 +82,7 @@ static void attack_close(struct attack *a, int unharmed)
 	free(a->kept);
 }
 
-/* Let `n` more messages be sent; 0: all have been. */
+/* Run until `n` more messages are sent; returns 0 if none is left to send. */
 static int goes_on(struct attack *a, uint32_t n)
 {
 	int runs;
@@ -105,7 +105,7 @@ static void inject(struct attack *a, uint32_t node, const uint8_t *frame, uint32
 	a->injected++;
 }
 
-/* A frame that was sent some time ago; `*node`: its receiver. */
+/* A frame that was sent earlier; `*node`: its receiver. */
 static struct kept some_frame(struct attack *a, uint32_t *node)
 {
 	uint64_t n = a->n_kept < KEPT ? a->n_kept : KEPT;
@@ -160,9 +160,9 @@ TEST(hostile_replays_of_earlier_lives_are_ghosts)
 	}
 }
 
-/* ---- changed and forged, against a key ---- */
+/* ---- changed and forged, in a job with a key ---- */
 
-/* Change a frame somewhere; how long it is then. */
+/* Change a frame at random; returns its new length. */
 static uint32_t change(struct attack *a, struct kept *kept)
 {
 	uint32_t bytes = kept->bytes;
@@ -182,7 +182,7 @@ static uint32_t change(struct attack *a, struct kept *kept)
 		kept->frame[roll(a, bytes)] ^= (uint8_t)(1 + roll(a, 255));
 		return bytes;
 	}
-	/* a field; then with a checksum, with another's tag, or with the old one */
+	/* change a field; then set a checksum, another key's tag, or keep the old tag */
 	kept->frame[14 + roll(a, 50)] ^= (uint8_t)(1 + roll(a, 255));
 	if (how == 4) {
 		struct nic_piece whole = { kept->frame, bytes };
@@ -210,7 +210,7 @@ TEST(auth_hostile_frames_are_counted_and_dropped)
 				uint32_t node, bytes;
 				struct kept kept = some_frame(&a, &node);
 
-				/* What goes to the bulk card may wait there for a room. */
+				/* A frame for the bulk card may wait there for a buffer. */
 				if (kept.frame[3])
 					continue;
 				bytes = change(&a, &kept);
@@ -232,7 +232,7 @@ TEST(auth_hostile_frames_are_counted_and_dropped)
 
 /* ---- in the stranger's own name, without a key ---- */
 
-/* Of the kinds that carry messages or payload: what is in them. How long the frame is. */
+/* Fill a frame of a kind that carries messages or payload; returns its length. */
 static uint32_t fill(struct attack *a, struct wire *wire, uint8_t *frame)
 {
 	uint32_t header = WIRE_HEADER;
@@ -270,7 +270,7 @@ static uint32_t fill(struct attack *a, struct wire *wire, uint8_t *frame)
 	return header + wire->bytes;
 }
 
-/* A frame of the stranger: right, but for what is not. Of any kind, to any card. */
+/* A frame of the stranger of any kind, to any card, with some wrong fields. */
 static uint32_t invent(struct attack *a, uint32_t node, uint8_t *frame)
 {
 	struct wire wire = { .kind = (uint8_t)(roll(a, 2) ? WIRE_KIND_MSG :
@@ -313,7 +313,7 @@ static uint32_t invent(struct attack *a, uint32_t node, uint8_t *frame)
 	return bytes;
 }
 
-/* Several of them in one frame. */
+/* Several of these in one aggregate. */
 static uint32_t invent_aggregate(struct attack *a, uint32_t node, uint8_t *aggregate)
 {
 	uint32_t end = 0;
@@ -348,9 +348,11 @@ TEST(hostile_node_harms_no_other)
 		CHECK_IS(traffic_run(&a.t, ~0u), 1);
 		CHECK_IS(a.t.failed, 0);
 		CHECK(traffic_count(&a.t, LINK_NONSENSE) > 0 && traffic_count(&a.t, LINK_OUTSIDE) > 0);
-		/* Its frames fill rooms of the others, whose messages come whole for all that. */
+		/*
+		 * Its frames fill buffers of the others, whose messages arrive whole nevertheless.
+		 */
 		CHECK(traffic_count(&a.t, LINK_MISPLACED) > 0 && traffic_count(&a.t, LINK_PLACED) > 0);
-		/* The stranger's own conversation may be lost, as it restarts all the time. */
+		/* Messages to the stranger may fail, as it restarts all the time. */
 		CHECK_IS(traffic_count(&a.t, LINK_FAILED_OUT), 0);
 		attack_close(&a, 0);
 	}
@@ -379,7 +381,7 @@ TEST(hostile_nodes_that_do_not_exist_are_foreign)
 
 /* ---- floods ---- */
 
-/* How long the conversation takes while so many frames come between two messages. */
+/* Time that the traffic takes with so many hostile frames between two messages. */
 static uint64_t flooded(uint32_t each, int keyed, int right)
 {
 	struct wire wire = { .kind = WIRE_KIND_MSG, .messages = 1, .source = 2000, .destination = 1000,

@@ -1,17 +1,9 @@
 /*
- * Acknowledgements of both lanes: a frame of one lane says how far the other has arrived, unless
- * more than that is to be said of it.
+ * Acknowledgements of both lanes: a frame of one lane carries the other lane's cumulative
+ * acknowledgement, unless that lane has more to report.
  */
 #include <string.h>
 #include "link_probe.h"
-
-#define MS 1000000ull
-
-static void open_default(struct probe *p)
-{
-	probe_open(p);
-	probe_start(p);
-}
 
 static void give(struct probe *p, uint32_t lane, uint32_t sequence, uint64_t length, uint64_t at)
 {
@@ -21,8 +13,8 @@ static void give(struct probe *p, uint32_t lane, uint32_t sequence, uint64_t len
 	probe_give(p, 1, &wire, 7);
 }
 
-/* The next frame that left is one of answers with a message, and this is what it says of requests:
- * how far, or (~0) nothing. */
+/* Check that the next sent frame is a message on the lane of answers with this acknowledgement of
+ * requests, or (~0) without one. */
 static void check_answer(struct probe *p, uint32_t ack)
 {
 	const struct wire *sent = probe_next(p);
@@ -36,11 +28,11 @@ TEST(lanes_acknowledge_each_other)
 {
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	give(&p, LINK_REQUESTS, 0, 8, 0);
 	probe_send_by(&p, 1, LINK_ANSWERS, 8, 1);
 	check_answer(&p, 1);
-	probe_pass(&p, 1 * MS);                         /* nothing is left to say */
+	probe_pass(&p, 1 * MS);                         /* no acknowledgement is pending */
 	CHECK(!probe_next(&p));
 	CHECK_IS(link_counter(p.link, LINK_ACKS_OUT), 0);
 	probe_close(&p, 0);
@@ -51,7 +43,7 @@ TEST(lanes_with_a_gap_speak_for_themselves)
 	const struct wire *sent;
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	give(&p, LINK_REQUESTS, 1, 8, 0);
 	sent = probe_next(&p);                          /* at once */
 	CHECK(sent && probe_is_bare(sent) && sent->lane == LINK_REQUESTS);
@@ -64,13 +56,13 @@ TEST(lanes_with_a_gap_speak_for_themselves)
 	probe_close(&p, 0);
 }
 
-/* What was refused is asked for by an acknowledgement of its own. */
+/* A refused message is requested again by an acknowledgement on its own lane. */
 TEST(lanes_that_refused_speak_for_themselves)
 {
 	const struct wire *sent;
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	p.busy = 1;
 	give(&p, LINK_REQUESTS, 0, 8, 0);
 	probe_send_by(&p, 1, LINK_ANSWERS, 8, 1);
@@ -87,37 +79,37 @@ TEST(lanes_hear_of_both)
 	struct wire answer = probe_data(0, 8, 0);
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	for (uint32_t i = 0; i < 3; i++)
 		probe_send(&p, 1, 8, i);
 	answer.lane = LINK_ANSWERS;
 	answer.other_ack = 2;
-	probe_give(&p, 1, &answer, 7);                  /* its window is 0: says nothing */
-	CHECK(!strcmp(probe_story(&p), "w"));
+	probe_give(&p, 1, &answer, 7);                  /* its window is 0: no acknowledgement */
+	TOLD(&p, "w");
 	answer.sequence = 1;
 	answer.other_window = 8;
-	probe_give(&p, 1, &answer, 7);                  /* first what it acknowledges */
-	CHECK(!strcmp(probe_story(&p), "ssw"));
+	probe_give(&p, 1, &answer, 7);                  /* the first acknowledgement */
+	TOLD(&p, "ssw");
 	answer.sequence = 2;
 	answer.other_ack = 1;
 	probe_give(&p, 1, &answer, 7);                  /* an old one */
-	CHECK(!strcmp(probe_story(&p), "w"));
+	TOLD(&p, "w");
 	answer.sequence = 3;
-	answer.other_ack = 4;                           /* of more than was sent: only that is not */
-	probe_give(&p, 1, &answer, 7);                  /* believed */
-	CHECK(!strcmp(probe_story(&p), "w"));
+	answer.other_ack = 4;   /* of unsent frames: ignored */
+	probe_give(&p, 1, &answer, 7);                  /* the message itself is accepted */
+	TOLD(&p, "w");
 	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 1);
 	probe_close(&p, 0);
 }
 
-/* The same by the short way, of which link_fast_room is a part. */
+/* The same on the fast path (link_fast_room). */
 TEST(lanes_acknowledge_with_fast_path_requests)
 {
 	const struct wire *sent;
 	struct link_room room;
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	give(&p, LINK_ANSWERS, 0, 8, 0);
 	room = link_fast_room(p.link, 1);
 	CHECK(room.header != 0);

@@ -133,7 +133,8 @@ TEST(link_bears_pools_of_one)
 	CHECK_IS(traffic_close(&t), 0);
 }
 
-/* More is under way than the maps show, and what is behind them is lost with each gap. */
+/* More frames are in flight than the maps can show, and frames beyond the maps are dropped at each
+ * gap. */
 TEST(link_sends_little_again_where_some_of_many_frames_are_lost)
 {
 	struct traffic_config config = usual(2, 4000, 3);
@@ -163,7 +164,7 @@ TEST(link_bears_short_frames_and_busy_users)
 	all_arrive(&config, &network);
 }
 
-/* 15 nodes send messages of this length to one, or of any (0). */
+/* 15 nodes send messages of this length, or of random lengths (0), to one node. */
 static void send_to_one(uint32_t fixed)
 {
 	struct traffic_config config = usual(16, 3000, 10);
@@ -173,13 +174,14 @@ static void send_to_one(uint32_t fixed)
 
 	config.incast = 1;
 	config.fixed = fixed;
-	config.busy = config.brief = 0;                 /* no record holds several messages */
+	config.busy = config.brief = 0;   /* so that no record holds several messages */
 	network.queue_bytes = 256 * 1024;
 	traffic_open(&t, &config, &network);
 	t.links.ring = 64;
-	t.links.sends = (uint16_t)(t.links.answers + 64); /* not all is under way at once */
+	/* not all messages are in flight at once */
+	t.links.sends = (uint16_t)(t.links.answers + 64);
 	traffic_start(&t);
-	/* While all of them still have something to send, all get their share. */
+	/* While all still have messages to send, all get equal shares. */
 	CHECK_IS(traffic_run(&t, 2000), 1);
 	for (uint32_t i = 1; i < 16; i++) {
 		least = t.nodes[i].bytes < least ? t.nodes[i].bytes : least;
@@ -198,7 +200,7 @@ TEST(link_lets_15_nodes_send_to_one)
 	send_to_one(1000);
 }
 
-/* A port that stops: its frames come later, in their order, so far as its queue holds them. */
+/* A port that stops: frames wait in its queue, in order, as far as there is room. */
 TEST(link_bears_ports_that_stop_reading)
 {
 	static const uint32_t queues[] = { 4u << 20, 20000 };
@@ -230,13 +232,14 @@ TEST(link_believes_no_frames_of_an_earlier_life)
 		struct netsim_config network = netsim_defaults(4, seed);
 		struct traffic t;
 
-		/* Old frames turn up late: some, long after the restart. */
+		/* Old frames arrive late, some of them long after the restart. */
 		network.delay = 100000;
 		network.duplicate = 100000;
 		network.delay_ns = 20000000;
 		traffic_open(&t, &config, &network);
 		t.links.check_payload = 1;
-		t.links.sends = (uint16_t)(t.links.answers + 64); /* nor over before they end */
+		/* and the traffic outlasts the restarts */
+		t.links.sends = (uint16_t)(t.links.answers + 64);
 		traffic_start(&t);
 		for (uint32_t at = 300; at < 1200; at += 300) {
 			CHECK_IS(traffic_run(&t, at), 1);

@@ -1,26 +1,10 @@
 /*
- * The sending half of the link, frame by frame: windows, holes, timers, the
- * card, records, turns.
+ * The sending half of the link, frame by frame: windows, gaps, timers, the card, records, turns.
  */
 #include <string.h>
 #include "link_probe.h"
 
-#define MS 1000000ull
-
-static void open_default(struct probe *p)
-{
-	probe_open(p);
-	probe_start(p);
-}
-
-static void give_ack(struct probe *p, uint32_t ack, uint64_t selective, uint32_t window)
-{
-	struct wire wire = probe_ack(ack, selective, window);
-
-	probe_give(p, 1, &wire, 0);
-}
-
-/* The sequence numbers of the frames that left since the last time, as digits. */
+/* The sequence numbers of the frames sent since the last call, as digits. */
 static const char *left(struct probe *p)
 {
 	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -40,28 +24,22 @@ static const char *left(struct probe *p)
 		if (strcmp(is_, want)) \
 			check_failed(__FILE__, __LINE__, is_); \
 	} while (0)
-#define TOLD(p, want) \
-	do { \
-		const char *is_ = probe_story(p); \
-		if (strcmp(is_, want)) \
-			check_failed(__FILE__, __LINE__, is_); \
-	} while (0)
 
 TEST(link_sends_what_the_window_allows)
 {
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	probe_send(&p, 1, 20 * PROBE_FRAGMENT, 1);
 	LEFT(&p, "01234567");
-	give_ack(&p, 2, 0, 7);
+	probe_give_ack(&p, 2, 0, 7);
 	LEFT(&p, "8");
-	give_ack(&p, 2, 0, 3);                          /* a promise is kept */
+	probe_give_ack(&p, 2, 0, 3);            /* the window that was granted stays */
 	LEFT(&p, "");
-	give_ack(&p, 9, 0, 64);
+	probe_give_ack(&p, 9, 0, 64);
 	LEFT(&p, "9abcdefghij");
 	TOLD(&p, "");
-	give_ack(&p, 20, 0, 64);
+	probe_give_ack(&p, 20, 0, 64);
 	TOLD(&p, "s");
 	probe_pass(&p, 100 * MS);
 	LEFT(&p, "");
@@ -69,7 +47,7 @@ TEST(link_sends_what_the_window_allows)
 	probe_close(&p, 1);
 }
 
-/* Else what one flow may have under way is refused, and comes again. */
+/* Otherwise frames that one flow may have in flight would be refused and sent again. */
 TEST(link_has_records_for_the_answers_to_a_flow)
 {
 	for (uint32_t nodes = 2; nodes < 4000; nodes += nodes / 2) {
@@ -89,12 +67,12 @@ TEST(link_limits_the_bytes_under_way_of_long_messages_only)
 	for (uint64_t i = 0; i < 20; i++)
 		probe_send(&p, 1, 8, i);
 	LEFT(&p, "01234567");
-	give_ack(&p, 8, 0, 40);
+	probe_give_ack(&p, 8, 0, 40);
 	LEFT(&p, "89abcdefghij");
-	give_ack(&p, 20, 0, 40);
+	probe_give_ack(&p, 20, 0, 40);
 	probe_send(&p, 1, 20 * PROBE_FRAGMENT, 20);
 	LEFT(&p, "klmnopqrs");
-	give_ack(&p, 21, 0, 40);
+	probe_give_ack(&p, 21, 0, 40);
 	LEFT(&p, "t");
 	probe_close(&p, 0);
 }
@@ -103,23 +81,23 @@ TEST(link_sends_a_hole_again_when_three_later_frames_arrived)
 {
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	probe_send(&p, 1, 8 * PROBE_FRAGMENT, 1);
 	LEFT(&p, "01234567");
-	give_ack(&p, 1, 1, 8);                          /* 1 is missing, 2 is there */
-	give_ack(&p, 1, 3, 8);
+	probe_give_ack(&p, 1, 1, 8);            /* 1 is missing, 2 is there */
+	probe_give_ack(&p, 1, 3, 8);
 	LEFT(&p, "");
-	give_ack(&p, 1, 7, 8);
+	probe_give_ack(&p, 1, 7, 8);
 	LEFT(&p, "1");
-	give_ack(&p, 1, 15, 8);
+	probe_give_ack(&p, 1, 15, 8);
 	LEFT(&p, "");
 	CHECK_IS(link_counter(p.link, LINK_FAST), 1);
-	give_ack(&p, 8, 0, 8);
+	probe_give_ack(&p, 8, 0, 8);
 	TOLD(&p, "s");
 	probe_close(&p, 1);
 }
 
-/* The frames that left since the last time: how many, one after the other from `first` on. */
+/* The number of frames sent since the last call, which must be consecutive from `first` on. */
 static uint32_t left_from(struct probe *p, uint32_t first)
 {
 	const struct wire *wire;
@@ -134,13 +112,13 @@ TEST(link_has_more_under_way_than_its_maps_show)
 {
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	probe_send(&p, 1, 400 * PROBE_FRAGMENT, 1);
 	CHECK_IS(left_from(&p, 0), 8);
-	give_ack(&p, 2, 0, 255);                        /* more than any sender may have */
+	probe_give_ack(&p, 2, 0, 255);          /* more than a sender may use */
 	probe_pass(&p, 3000);
 	CHECK_IS(left_from(&p, 8), LINK_MOST_WINDOW + 2 - 8);
-	give_ack(&p, 80, 0, 114);                       /* more than the maps show */
+	probe_give_ack(&p, 80, 0, 114);         /* more than the maps can show */
 	CHECK_IS(left_from(&p, 194), 0);
 	CHECK_IS(link_counter(p.link, LINK_RESENT), 0);
 	probe_close(&p, 0);
@@ -150,19 +128,19 @@ TEST(link_sends_again_what_was_dropped_behind_the_maps)
 {
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	probe_send(&p, 1, 400 * PROBE_FRAGMENT, 1);
-	give_ack(&p, 2, 0, 98);
+	probe_give_ack(&p, 2, 0, 98);
 	CHECK_IS(left_from(&p, 0), 100);
-	give_ack(&p, 2, 7, 150);                        /* 2 is missing, 3 to 5 are there */
-	CHECK_IS(left_from(&p, 2), 1);                  /* and nothing new, as it would be dropped */
-	give_ack(&p, 2, ~0ull >> 1, 150);
+	probe_give_ack(&p, 2, 7, 150);          /* 2 is missing, 3 to 5 are there */
+	CHECK_IS(left_from(&p, 2), 1);                  /* and nothing new: it would be dropped */
+	probe_give_ack(&p, 2, ~0ull >> 1, 150);
 	CHECK_IS(left_from(&p, 0), 0);
-	give_ack(&p, 66, 0, 150);                       /* all that the map showed */
-	CHECK_IS(left_from(&p, 66), 64);                /* 66 to 99 again, and what it shows now */
+	probe_give_ack(&p, 66, 0, 150);         /* all that the map showed */
+	CHECK_IS(left_from(&p, 66), 64);   /* 66 to 99 again, and new ones within the map */
 	CHECK_IS(link_counter(p.link, LINK_RESENT), 1 + 34);
-	give_ack(&p, 130, 0, 150);
-	CHECK_IS(left_from(&p, 130), 64);               /* for a while not more */
+	probe_give_ack(&p, 130, 0, 150);
+	CHECK_IS(left_from(&p, 130), 64);               /* no more for a while */
 	probe_close(&p, 0);
 }
 
@@ -170,10 +148,10 @@ TEST(link_asks_for_one_behind_a_gap_when_its_time_is_over)
 {
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	probe_send(&p, 1, 400 * PROBE_FRAGMENT, 1);
-	give_ack(&p, 0, 0, 100);
-	give_ack(&p, 0, ~0ull >> 1, 100);
+	probe_give_ack(&p, 0, 0, 100);
+	probe_give_ack(&p, 0, ~0ull >> 1, 100);
 	CHECK_IS(p.n_sent, 101);
 	p.seen = p.n_sent;
 	for (int i = 0; i < 3; i++) {
@@ -188,17 +166,17 @@ TEST(link_waits_longer_for_many_frames_than_for_a_few)
 {
 	struct probe few, many;
 
-	open_default(&few);
+	probe_open_default(&few);
 	probe_send(&few, 1, 3 * PROBE_FRAGMENT, 1);
 	LEFT(&few, "012");
-	give_ack(&few, 2, 0, 64);
+	probe_give_ack(&few, 2, 0, 64);
 	probe_pass(&few, few.config.least_timeout + 3000);
 	LEFT(&few, "2");
 	probe_close(&few, 0);
-	open_default(&many);                            /* it would hear of a hole by the others */
+	probe_open_default(&many);   /* acknowledgements of the others would show a gap */
 	probe_send(&many, 1, 8 * PROBE_FRAGMENT, 1);
 	LEFT(&many, "01234567");
-	give_ack(&many, 1, 0, 64);
+	probe_give_ack(&many, 1, 0, 64);
 	probe_pass(&many, 3 * many.config.least_timeout);
 	LEFT(&many, "");
 	probe_pass(&many, many.config.least_timeout + 12000);
@@ -210,12 +188,12 @@ TEST(link_notices_that_what_it_sent_again_is_lost_too)
 {
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	probe_send(&p, 1, 20 * PROBE_FRAGMENT, 1);
-	give_ack(&p, 0, 7, 12);
+	probe_give_ack(&p, 0, 7, 12);
 	LEFT(&p, "012345670" "89ab");
 	/* 8, 9 and a left after the second 0 */
-	give_ack(&p, 0, 7 | 7 << 7, 12);
+	probe_give_ack(&p, 0, 7 | 7 << 7, 12);
 	LEFT(&p, "04567");
 	probe_close(&p, 0);
 }
@@ -225,26 +203,26 @@ TEST(link_waits_longer_each_time)
 	uint64_t last, first;
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	probe_send(&p, 1, 3 * PROBE_FRAGMENT, 1);
 	LEFT(&p, "012");
 	first = p.now;
 	probe_pass(&p, p.config.first_timeout + 3000);
-	LEFT(&p, "0");                                  /* one, to see whether a peer is there */
+	LEFT(&p, "0");                                  /* only one, as a probe of the peer */
 	last = p.config.first_timeout;
 	CHECK(p.now - first >= last);
 	probe_pass(&p, last);
 	LEFT(&p, "");
 	probe_pass(&p, last + 3000);
 	LEFT(&p, "0");
-	give_ack(&p, 1, 0, 8);
+	probe_give_ack(&p, 1, 0, 8);
 	LEFT(&p, "12");
-	give_ack(&p, 3, 0, 8);
+	probe_give_ack(&p, 3, 0, 8);
 	TOLD(&p, "s");
 	probe_close(&p, 1);
 }
 
-/* A board that is switched on much later. */
+/* A node that is switched on much later. */
 TEST(link_waits_for_a_peer_that_is_switched_on_later)
 {
 	struct probe p;
@@ -256,10 +234,10 @@ TEST(link_waits_for_a_peer_that_is_switched_on_later)
 	probe_send(&p, 1, 100, 7);
 	for (int i = 0; i < 20; i++) {
 		probe_pass(&p, 1000 * MS);
-		CHECK(strlen(left(&p)) >= 5);           /* again and again, at the slowest pace */
+		CHECK(strlen(left(&p)) >= 5);           /* repeatedly, with the longest backoff */
 	}
 	TOLD(&p, "");
-	give_ack(&p, 1, 0, 8);
+	probe_give_ack(&p, 1, 0, 8);
 	TOLD(&p, "s");
 	probe_send(&p, 1, 100, 8);                      /* from now on like any other */
 	probe_pass(&p, 10000 * MS);
@@ -267,7 +245,7 @@ TEST(link_waits_for_a_peer_that_is_switched_on_later)
 	probe_close(&p, 1);
 }
 
-/* A board that is never switched on. */
+/* A node that is never switched on. */
 TEST(link_waits_a_limited_time_for_a_peer_that_is_off)
 {
 	struct probe p;
@@ -323,7 +301,7 @@ TEST(link_gives_up_after_its_tries)
 	TOLD(&p, "FFl");
 	CHECK_IS(link_counter(p.link, LINK_TIMEOUTS), 3);
 	left(&p);
-	/* The peer sees it as a new life. */
+	/* To the peer this is a new incarnation. */
 	probe_send(&p, 1, 8, 4);
 	wire = probe_next(&p);
 	CHECK(wire && wire->source == PROBE_LIFE + 1 && wire->sequence == 0);
@@ -334,11 +312,11 @@ TEST(link_times_out_by_the_round_trip)
 {
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	for (uint32_t i = 0; i < 20; i++) {
 		probe_send(&p, 1, 8, i);
 		p.now += 4 * MS;
-		give_ack(&p, i + 1, 0, 8);
+		probe_give_ack(&p, i + 1, 0, 8);
 	}
 	left(&p);
 	probe_send(&p, 1, 8, 99);
@@ -354,37 +332,37 @@ TEST(link_ignores_acknowledgements_that_cannot_be)
 {
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	probe_send(&p, 1, 8, 1);
-	give_ack(&p, 2, 0, 64);
+	probe_give_ack(&p, 2, 0, 64);
 	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 1);
-	give_ack(&p, 0, ~0ull, 0xffff);                 /* of frames that never left */
+	probe_give_ack(&p, 0, ~0ull, 0xffff);   /* of frames never sent */
 	TOLD(&p, "");
-	give_ack(&p, 1, 0, 8);
+	probe_give_ack(&p, 1, 0, 8);
 	TOLD(&p, "s");
-	give_ack(&p, 0, 0, 8);                          /* an old one */
+	probe_give_ack(&p, 0, 0, 8);            /* an old one */
 	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 1);
 	probe_close(&p, 1);
 }
 
-/* No node would ever ask for another window. */
+/* A closed window would never be opened again. */
 TEST(link_does_not_believe_that_it_may_send_nothing)
 {
 	uint8_t frame[WIRE_DATA + PROBE_FRAGMENT];
 	struct wire data = probe_data(0, 8, 0);
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	for (uint32_t i = 0; i < 8; i++)
 		probe_send(&p, 1, 8, i);
 	LEFT(&p, "01234567");
-	give_ack(&p, 8, 0, 0);
+	probe_give_ack(&p, 8, 0, 0);
 	data.ack = 8;
 	data.window = 0;
 	probe_give(&p, 1, &data, 1);
 	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 2);
 	TOLD(&p, "");
-	/* nor if it lies about its payload too, which stands behind the window */
+	/* nor if its payload, which follows the window, is wrong too */
 	data = probe_data(0, 8, 0);
 	probe_give(&p, 1, &data, 1);
 	CHECK(*probe_story(&p));
@@ -396,28 +374,29 @@ TEST(link_does_not_believe_that_it_may_send_nothing)
 	wire_put(frame + WIRE_CHECKSUM, wire_checksum(frame, WIRE_DATA), 4);
 	link_receive(p.link, p.now, frame, WIRE_DATA + 8);
 	TOLD(&p, "");
-	give_ack(&p, 8, 0, 1);
+	probe_give_ack(&p, 8, 0, 1);
 	TOLD(&p, "ssssssss");
 	probe_send(&p, 1, 8, 9);
 	LEFT(&p, "8");
 	probe_close(&p, 0);
 }
 
-/* A sender that hears of an arrival sends the next: within the window that was granted
- * with that. */
+/*
+ * The user sends the next message on a completion: within the window of the same acknowledgement.
+ */
 TEST(link_keeps_to_the_window_when_it_says_sent)
 {
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	p.again = 8;
 	for (uint32_t i = 0; i < 8; i++)
 		probe_send(&p, 1, 8, i);
 	LEFT(&p, "01234567");
-	give_ack(&p, 8, 0, 2);
+	probe_give_ack(&p, 8, 0, 2);
 	TOLD(&p, "ssssssss");
 	LEFT(&p, "89");
-	give_ack(&p, 10, 0, 64);
+	probe_give_ack(&p, 10, 0, 64);
 	LEFT(&p, "abcdef");
 	probe_close(&p, 0);
 }
@@ -426,7 +405,7 @@ TEST(link_waits_for_a_full_card_and_bears_one_that_is_down)
 {
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	p.card = NIC_FULL;
 	probe_send(&p, 1, 8, 1);
 	LEFT(&p, "");
@@ -437,7 +416,7 @@ TEST(link_waits_for_a_full_card_and_bears_one_that_is_down)
 	probe_send(&p, 1, 8, 2);
 	LEFT(&p, "");
 	p.card = NIC_OK;
-	give_ack(&p, 1, 0, 8);
+	probe_give_ack(&p, 1, 0, 8);
 	probe_pass(&p, p.config.first_timeout);
 	CHECK(left(&p)[0] == '1');
 	probe_close(&p, 0);
@@ -448,11 +427,11 @@ TEST(link_remembers_the_most_records_in_use)
 	struct wire early = probe_data(1, 8, 0);
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	for (uint32_t i = 0; i < 3; i++)
 		probe_send(&p, 1, 8, i);
 	probe_give(&p, 1, &early, 1);
-	give_ack(&p, 3, 0, 8);
+	probe_give_ack(&p, 3, 0, 8);
 	CHECK_IS(link_sends_used(p.link), 0);
 	probe_send(&p, 1, 8, 3);
 	CHECK_IS(link_pool_high(p.link, LINK_POOL_SENDS), 3);
@@ -461,19 +440,18 @@ TEST(link_remembers_the_most_records_in_use)
 	probe_close(&p, 0);
 }
 
-/* What has arrived was read, whatever the card says: the frame that acknowledges it may be
- * what it has caused. */
+/* An acknowledged frame was read, even if the card has not yet reported it. */
 TEST(link_says_sent_before_the_card_says_that_it_has_read)
 {
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	p.keeps = 1;
 	probe_send(&p, 1, 8, 1);
-	give_ack(&p, 1, 0, 8);
+	probe_give_ack(&p, 1, 0, 8);
 	TOLD(&p, "s");
 	CHECK(link_records_used(p.link) > 0);
-	CHECK(link_deadline(p.link) <= p.now + MS);     /* the node must look at the card */
+	CHECK(link_deadline(p.link) <= p.now + MS);     /* the node must poll the card */
 	probe_complete(&p);
 	TOLD(&p, "");
 	CHECK_IS(link_records_used(p.link), 0);
@@ -493,7 +471,7 @@ TEST(link_takes_turns_among_nodes)
 {
 	struct probe p;
 
-	open_default(&p);
+	probe_open_default(&p);
 	p.card = NIC_FULL;
 	probe_send(&p, 1, 100 * PROBE_FRAGMENT, 1);
 	probe_send(&p, 2, 8, 2);
@@ -521,7 +499,7 @@ TEST(link_leaves_records_for_others)
 		m++;
 	CHECK_IS(m, 4);
 	CHECK(link_has_room(p.link, 3, LINK_REQUESTS));
-	/* answers have their own, and what is kept is kept */
+	/* answers have their own records, and deferred messages keep theirs */
 	CHECK_IS(link_reserve(p.link, 1), 1);
 	CHECK_IS(link_reserve(p.link, 2), 1);
 	link_unreserve(p.link);

@@ -1,7 +1,7 @@
 /*
- * One long message does not hold up another node's short one: neither at the node that
- * receives both nor at one that sends both. And fragments of messages from different
- * nodes interleave. In the simulated network, whose time tells.
+ * A long message does not delay another node's short one, neither at a node that receives both nor
+ * at one that sends both, and fragments of messages from different nodes interleave. Measured in
+ * the time of the simulated network.
  */
 #include "check.h"
 #include "traffic.h"
@@ -12,7 +12,7 @@
 #define SHORTS   100u
 #define PACE     10000u               /* ns from one short message to the next */
 
-/* Nodes that send what the test says, and nothing else. */
+/* Nodes that send only what the test tells them to. */
 static void open_quiet(struct traffic *t, uint32_t nodes, uint32_t messages, uint32_t announce)
 {
 	struct traffic_config config = { .nodes = nodes, .messages = messages, .seed = 90,
@@ -32,10 +32,8 @@ static void run_until(struct traffic *t, uint64_t time)
 		continue;
 }
 
-/*
- * Node 1 has 16 MB for node 0. Meanwhile node 2 has short messages for node 0, and node 1
- * some for node 3. They are all there before a quarter of the 16 MB is.
- */
+/* Node 1 sends 16 MB to node 0. Meanwhile node 2 sends short messages to node 0, and node 1 to node
+ * 3. All of these arrive before a quarter of the 16 MB has. */
 static void short_ones_pass(uint32_t announce)
 {
 	struct traffic t;
@@ -70,8 +68,8 @@ TEST(bulk_does_not_hold_up_others)
 	short_ones_pass(16384);
 }
 
-/* Three nodes send one long message each to a fourth, at the same time: none is whole before
- * most of all three has come. */
+/* Three nodes send one long message each to a fourth, at the same time: none is complete before
+ * most of all three has arrived. */
 TEST(link_interleaves_messages_of_several_nodes)
 {
 	uint64_t first, last;

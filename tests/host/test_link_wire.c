@@ -1,5 +1,5 @@
 /*
- * Frames: checksum, offsets, what is written is read, and what is refused.
+ * Frames: checksum, offsets, reading back what was written, refused frames.
  */
 #include <string.h>
 #include "../../net/link/wire.h"
@@ -9,7 +9,7 @@
 static uint8_t frame[WIRE_DATA + 512];
 static uint8_t here[6], there[6];
 
-/* A MSG with a message, from node 3 to node 7, that is right. */
+/* A correct MSG with one message, from node 3 to node 7. */
 static struct wire sample(uint32_t bytes)
 {
 	struct wire wire = { .kind = WIRE_KIND_MSG, .messages = 1, .lane = 1, .source = 0x01020304,
@@ -225,7 +225,7 @@ TEST(wire_refuses_fields_that_cannot_be)
 	wire.source = 0;
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
 	wire = sample(8);
-	wire.length = WIRE_MOST_LENGTH + 1;              /* in its field there is room for more */
+	wire.length = WIRE_MOST_LENGTH + 1;              /* the field could hold more */
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
 	wire = sample(8);
 	put(&wire);
@@ -250,7 +250,8 @@ TEST(wire_refuses_fields_that_cannot_be)
 	}
 	wire = (struct wire){ .kind = WIRE_KIND_BULK, .source = 1, .bytes = 10, .over = 1 };
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
-	/* An announcement: of something, in parts that are neither empty nor longer. */
+	/* An announcement's message is not empty, and its parts are neither empty nor longer than
+	 * the message. */
 	wire = (struct wire){ .kind = WIRE_KIND_MSG, .messages = 1, .announce = 1, .source = 1,
 			      .window = 1, .length = 70000 };
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
@@ -264,7 +265,7 @@ TEST(wire_refuses_fields_that_cannot_be)
 	CHECK_IS(reads(wire), WIRE_OK);
 	wire.offset = 21;
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
-	/* ... and with the last bytes of it, but not with all. */
+	/* An announcement may carry the message's last bytes, but not all. */
 	wire = (struct wire){ .kind = WIRE_KIND_MSG, .messages = 1, .announce = 1, .source = 1,
 			      .window = 1, .length = 70000, .offset = 60000,
 			      .bytes = WIRE_TAIL_BYTES };
@@ -281,7 +282,7 @@ TEST(wire_refuses_fields_that_cannot_be)
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
 }
 
-/* An acknowledgement lets something be sent: no sender asks again for a window that was closed. */
+/* An acknowledgement never closes the window, as no sender would ask for it to be opened. */
 TEST(wire_refuses_windows_of_nothing)
 {
 	for (uint32_t kind = WIRE_KIND_MSG; kind <= WIRE_KIND_RESET; kind++) {
@@ -294,13 +295,13 @@ TEST(wire_refuses_windows_of_nothing)
 				continue;
 			wire.window = 0;
 			CHECK_IS(reads(wire), acknowledges ? WIRE_NONSENSE : WIRE_OK);
-			wire.window = 1;         /* that of the other lane may be closed */
+			wire.window = 1;         /* the other lane's window may be 0 */
 			CHECK_IS(reads(wire), WIRE_OK);
 		}
 	}
 }
 
-/* A frame with two messages of 8 bytes, of which the second's entry is { length, offset }. */
+/* A frame with two messages of 8 bytes; the second one's entry has this length and offset. */
 static enum wire_result reads_two(uint32_t messages, uint64_t length, uint64_t offset)
 {
 	struct wire wire = { .kind = WIRE_KIND_MSG, .messages = messages, .source = 1, .window = 1,
@@ -316,10 +317,10 @@ static enum wire_result reads_two(uint32_t messages, uint64_t length, uint64_t o
 TEST(wire_refuses_batches_that_cannot_be)
 {
 	CHECK_IS(reads_two(2, 8, 0), WIRE_OK);
-	CHECK_IS(reads_two(3, 8, 0), WIRE_NONSENSE);     /* not as many as it says */
-	CHECK_IS(reads_two(2, 8, 8), WIRE_NONSENSE);     /* not from the beginning */
-	CHECK_IS(reads_two(2, 16, 0), WIRE_NONSENSE);    /* longer than there is */
-	CHECK_IS(reads_two(2, 0, 0), WIRE_NONSENSE);     /* with bytes behind it */
+	CHECK_IS(reads_two(3, 8, 0), WIRE_NONSENSE);     /* fewer messages than it claims */
+	CHECK_IS(reads_two(2, 8, 8), WIRE_NONSENSE);     /* a wrong offset */
+	CHECK_IS(reads_two(2, 16, 0), WIRE_NONSENSE);    /* longer than the frame */
+	CHECK_IS(reads_two(2, 0, 0), WIRE_NONSENSE);     /* with bytes after it */
 	CHECK_IS(reads_two(2, 8 | 1ull << 32, 0), WIRE_NONSENSE);
 	CHECK_IS(reads((struct wire){ .kind = WIRE_KIND_BULK, .source = 1 }), WIRE_NONSENSE);
 }

@@ -1,6 +1,6 @@
 /*
- * Numbers that wrap: sequence numbers past 2^31 and 2^32, and the link's time, whose units of
- * 1024 ns do so every 73 minutes. Each time a simulation begins a little before.
+ * Numbers that wrap: sequence numbers past 2^31 and 2^32, and the link's time, whose units of 1024
+ * ns wrap every 73 minutes. Each simulation begins shortly before.
  */
 #include "../../net/link/internal.h"
 #include "check.h"

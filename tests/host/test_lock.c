@@ -1,6 +1,6 @@
 /*
- * Locks between nodes (net/shm/lock.c), with threads as nodes: a ring is a
- * semaphore's post. A wakeup that is lost ends in a timeout, which is a failure.
+ * Locks between nodes (net/shm/lock.c), with threads as nodes: a doorbell is a semaphore. A lost
+ * wakeup ends in a timeout, which is a failure.
  */
 #include "threads.h"
 
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define NODES  8
-#define PLACE  3                    /* the node whose block has the lock */
+#define PLACE  3                    /* the node whose block contains the lock */
 #define ROUNDS 20000
 
 static struct shm_lock lock;
@@ -20,7 +20,7 @@ static const struct region *fresh(void)
 	return threads_region(NODES);
 }
 
-static uint64_t protected;         /* plain: only the lock keeps it whole */
+static uint64_t protected;         /* not atomic: protected only by the lock */
 
 static void *increments(void *arg)
 {
@@ -35,7 +35,7 @@ static void *increments(void *arg)
 	return 0;
 }
 
-/* Every increment counts, no node waits for ever, no waiter is left behind. */
+/* No increment is lost, no node waits forever, no waiter remains. */
 TEST(concurrent_lock_excludes)
 {
 	const struct region *region = fresh();
@@ -69,7 +69,7 @@ static void *take_once(void *arg)
 	return (void *)(intptr_t)result;
 }
 
-/* An owner that loses its core for long: waiters halt, and all come through. */
+/* The owner is descheduled for long: waiters halt, and all get the lock in the end. */
 TEST(concurrent_lock_waiters_halt)
 {
 	const struct region *region = fresh();
@@ -95,7 +95,7 @@ TEST(concurrent_lock_waiters_halt)
 	CHECK_IS(lock.waiters, 0);
 }
 
-/* The owner dies; the launcher says so and rings all nodes. */
+/* The owner dies; the launcher marks it dead and rings all nodes. */
 TEST(concurrent_lock_owner_dies)
 {
 	const struct region *region = fresh();
@@ -113,11 +113,12 @@ TEST(concurrent_lock_owner_dies)
 	CHECK_IS((intptr_t)result, SHM_LOCK_DEAD);
 	CHECK_IS(threads_lost, 0);
 	CHECK_IS(lock.waiters, 0);
-	CHECK_IS(shm_lock_acquire(&lock, PLACE, &waiter), SHM_LOCK_DEAD); /* for ever: not stolen */
+	/* permanently: the lock is not stolen */
+	CHECK_IS(shm_lock_acquire(&lock, PLACE, &waiter), SHM_LOCK_DEAD);
 	CHECK(shm_lock_is_dead(&lock, &waiter));
 }
 
-/* Waiters that are dead, and nodes that wait for another lock, are passed over. */
+/* Dead waiters, and nodes that wait for another lock, are skipped. */
 TEST(lock_rings_the_living)
 {
 	const struct region *region = fresh();
@@ -132,20 +133,20 @@ TEST(lock_rings_the_living)
 	region_node(region, 0)->waits_for = ~0u;           /* damage */
 	shm_lock_release(&lock, PLACE, &self);
 	CHECK_IS(threads_rings[6], 0);
-	CHECK_IS(threads_rings[2], 1);             /* the next after node 5, around the end */
+	CHECK_IS(threads_rings[2], 1);             /* the next one after node 5, wrapping around */
 	CHECK_IS(threads_rings[3], 0);
 	CHECK_IS(threads_rings[7], 0);
 	CHECK_IS(lock.waiters, 1);
 	CHECK_IS(region_node(region, 3)->waits_for, PLACE + 1);
 	CHECK_IS(region_node(region, 2)->waits_for, 0);
-	shm_lock_release(&lock, PLACE, &(struct shm_member){ region, 3 }); /* not to itself */
+	shm_lock_release(&lock, PLACE, &(struct shm_member){ region, 3 });   /* not itself */
 	CHECK_IS(threads_rings[3], 0);
 	shm_lock_release(&lock, PLACE, &(struct shm_member){ region, 4 });
 	CHECK_IS(threads_rings[3], 1);
 	CHECK_IS(lock.waiters, 0);
 }
 
-/* A word that names no node is damage, not an owner to wait for. */
+/* A word that names no node is damaged: there is no owner to wait for. */
 TEST(lock_damaged_owner)
 {
 	const struct region *region = fresh();
@@ -160,12 +161,12 @@ TEST(lock_damaged_owner)
 	CHECK_IS(shm_lock_acquire(&lock, PLACE, &self), SHM_LOCK_DEAD);
 	lock.owner = 2;                            /* the node that asks for it */
 	CHECK_IS(shm_lock_acquire(&lock, PLACE, &self), SHM_LOCK_DEAD);
-	lock.owner = 3;                            /* a node that has ended in order */
+	lock.owner = 3;                            /* a node that has exited normally */
 	atomic_store(&region_node(region, 2)->state, NODE_EXITED);
 	CHECK_IS(shm_lock_acquire(&lock, PLACE, &self), SHM_LOCK_DEAD);
 }
 
-/* A damaged word names a living node that holds nothing: asked, it frees the lock. */
+/* A damaged word names a living node that does not hold the lock: when asked, the node frees it. */
 TEST(concurrent_lock_disowned)
 {
 	const struct region *region = fresh();

@@ -12,7 +12,7 @@ TEST_PATHS(rule02_portal_index_in_range)
 
 	world_open(&w, &test_limits);
 	any.ignore_bits = ~0ULL;
-	for (int i = 0; i < 4; i++) {         /* any small index would find one of them */
+	for (int i = 0; i < 4; i++) {         /* a small index would find one of them */
 		me[i] = new_me_with(&w, 0, 63, any);
 		attach(&w, 0, me[i], memory(0, 8, MD_OP_PUT | MD_MANAGE_REMOTE, EQ_NONE),
 		       UNLINK_NEVER);
@@ -30,7 +30,7 @@ TEST_PATHS(rule02_portal_index_in_range)
 	world_close(&w);
 }
 
-/* Even if what lies behind the last portal looks like one. */
+/* Even if the memory after the last portal looks like a portal. */
 TEST(rule02_the_portal_behind_the_last)
 {
 	struct world w;
@@ -55,7 +55,7 @@ TEST(rule02_access_control_index_in_range)
 
 	world_open(&w, &test_limits);
 	w.views[0].acs[63] = w.views[0].acs[0];
-	w.views[0].acs[64] = w.views[0].acs[0];       /* behind the last one */
+	w.views[0].acs[64] = w.views[0].acs[0];       /* past the last one */
 	m.cookie = 63;
 	CHECK_IS(ac_admits(&w.views[0], &m), 1);
 	m.cookie = 64;
@@ -253,9 +253,9 @@ TEST_PATHS(rule04_full_queue_does_not_reject)
 }
 
 /*
- * The entry that a hash would find at once is passed over for every reason that
- * the list search has, and the next one that fits is taken; an older wildcard
- * entry comes before a younger exact one.
+ * The entry that the hash finds first is skipped for every reason for which the list search skips
+ * it, and the next one that matches is used. An older wildcard entry comes before a newer exact
+ * one.
  */
 TEST_PATHS(mistake_fast_search_skips_a_rule)
 {
@@ -277,7 +277,7 @@ TEST_PATHS(mistake_fast_search_skips_a_rule)
 		world_open(&w, &test_limits);
 		first = new_me_with(&w, 0, PT, exact);
 		if (i < sizeof(rejects) / sizeof(rejects[0]))
-			attach(&w, 0, first, rejects[i], UNLINK_NEVER);  /* else it has none */
+			attach(&w, 0, first, rejects[i], UNLINK_NEVER);  /* otherwise it has none */
 		second = new_me_with(&w, 0, PT, wild);
 		attach(&w, 0, second, fits, UNLINK_NEVER);
 		CHECK_IS(arrives(&w, 0, request(MESSAGE_PUT, 1, 0, 5, 10), &offset, 0), DELIVER_OK);

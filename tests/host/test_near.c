@@ -1,18 +1,18 @@
 /*
- * The near transport (net/portals/near.h): rule 18's order of what both sides see, and
- * what a target that dies in between leaves behind.
+ * The near transport (net/portals/near.h): rule 18's order of events on both sides, and the state
+ * after a target dies in between.
  */
 #include "world.h"
 #include <string.h>
 
-/* Between node 1, which sends, and node 0: what each has recorded so far. */
+/* Counts of the events so far at node 1, the sender, and at node 0. */
 static struct {
 	struct world w;
 	struct pair pair;
 	int sent, acked, put;          /* SEND_END, ACK; PUT_END or GETPUT_END */
 	int steps;                     /* under a lock */
-	int dies_at;                   /* step before which node 0 dies; 0: it lives */
-	int wrong;                     /* steps after which PUT_END was there and SEND_END not */
+	int dies_at;                   /* step before which node 0 dies; 0: it does not */
+	int wrong;                     /* steps after which there was a PUT_END but no SEND_END */
 	int wants_ack;
 } s;
 
@@ -90,7 +90,7 @@ TEST_PATHS(rule18_send_end_and_ack_before_put_end)
 	}
 }
 
-/* The same in one queue of one process, which shows the order by itself. */
+/* The same in one queue of one process, which shows the order directly. */
 TEST_PATHS(rule18_to_oneself)
 {
 	for (uint64_t bytes = 8; bytes <= 512; bytes *= 8)
@@ -114,7 +114,8 @@ TEST_PATHS(rule18_to_oneself)
 		}
 }
 
-/* Wherever the target dies: the initiator hears of every operation that it waits for, once. */
+/* Wherever the target dies, the initiator gets exactly one event for each operation that it waits
+ * for. */
 TEST_PATHS(rule22_a_target_that_dies_in_between)
 {
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -149,7 +150,7 @@ TEST(rule22_a_failure_after_send_end_is_counted)
 	pair_close(&w, &pair);
 }
 
-/* Others may use the descriptor of an entry at the same time: it has no fast path. */
+/* An entry's descriptor has no fast path, as other operations may use it at the same time. */
 TEST(rule18_only_unbound_descriptors_do_without_the_lock)
 {
 	struct world w;
@@ -163,7 +164,7 @@ TEST(rule18_only_unbound_descriptors_do_without_the_lock)
 
 	CHECK_IS(initiator_fast_put(&w.views[1], &from_entry, &message, &grant), 0);
 	CHECK_IS(initiator_fast_put(&w.views[1], &from_none, &message, &grant), 1);
-	CHECK_IS(put(&w, 1, from_entry), 0);          /* the ordinary way takes it */
+	CHECK_IS(put(&w, 1, from_entry), 0);          /* the general path handles it */
 	CHECK_IS(status(&w, 1, STAT_MESSAGES_OUT), 2);
 	remove_md(&w, 1, from_none.md);
 	remove_me(&w, 1, me);

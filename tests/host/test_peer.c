@@ -1,5 +1,5 @@
 /*
- * Peers: their deaths (rule 22), and what is kept of them (rule 31).
+ * Peers: their deaths (rule 22), and the state per peer (rule 31).
  */
 #include <string.h>
 #include "world.h"
@@ -29,7 +29,7 @@ TEST(rule22_peer_dies_while_it_delivers)
 	CHECK_IS(w.event.ni_fail_type, NI_FAIL);
 	CHECK_IS(next(&w, 0, eq), -1);
 	CHECK_IS(block_peer_died(&w.views[0], 1, &events), 0);
-	/* should its kernel turn out to be alive, its end comes too late */
+	/* if its kernel is alive after all, its end comes too late */
 	CHECK_IS(deliver_end(&w.views[0], &dead, NI_OK, &answer), DELIVER_STALE);
 	CHECK_IS(dead.events, 0);
 	CHECK(md_lookup(&w.views[0], md) != 0);
@@ -51,7 +51,7 @@ TEST(rule22_peer_dies_that_should_answer)
 	struct md_args args = memory(0, 64, 0, EQ_NONE);
 	struct initiator_args want;
 	struct message get1, get2, put1, answer, none;
-	struct grant source, grant;
+	struct grant grant;
 	uint32_t events = 0;
 	handle_t md, eq;
 
@@ -61,8 +61,7 @@ TEST(rule22_peer_dies_that_should_answer)
 	md = bind(&w, 1, args, UNLINK_NEVER);
 	want = to(md, 0, 5);
 	want.ack = ACK_YES, want.remote_offset = 24;
-	CHECK_IS(initiator_put(&w.views[1], &want, &put1, &source), 0);
-	CHECK_IS(initiator_sent(&w.views[1], &put1, &source, NI_OK), 0);
+	put1 = sent_put(&w, 1, &want);
 	CHECK_IS(initiator_get(&w.views[1], &want, &get1), 0);
 	want.target_nid = 2;
 	CHECK_IS(initiator_get(&w.views[1], &want, &get2), 0);
@@ -106,8 +105,8 @@ static uint64_t differing(const uint8_t *a, const uint8_t *b, uint64_t bytes)
 	return count;
 }
 
-/* A thousand peers that have sent something leave no more behind than one:
- * counters, and one record that is free again. No process says hello first. */
+/* A thousand peers that have sent something leave no more state than one does: counters, and one
+ * record that is free again. No process has to connect first. */
 TEST_PATHS(rule31_nothing_is_kept_for_a_silent_peer)
 {
 	static uint8_t before[1 << 20];

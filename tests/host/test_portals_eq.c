@@ -1,7 +1,7 @@
 /*
- * The library's side of event queues (lib/portals/portals_eq.c), compiled here as
- * it is, over a kernel that this file plays: rule 21. What it must not do in a
- * system call, it would do in one that the kernel here counts.
+ * The library's side of event queues (lib/portals/portals_eq.c), compiled here unchanged, over a
+ * kernel that this file simulates: rule 21. The simulated kernel counts system calls, so that
+ * unnecessary ones are found.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,20 +19,20 @@ void portals_call_filling(void);
 int portals_has_filling(void);
 static uint64_t glue_now_ns(void);
 void portals_forget_queues(void);
-#undef HANDLE_INDEX       /* both sides have one */
+#undef HANDLE_INDEX       /* both sides define it */
 #include "../../lib/portals/portals_eq.c"
 
-#define LOWEST  4096u         /* the segment is all memory of this process from here on */
+#define LOWEST  4096u         /* the segment is all memory of this process above this address */
 #define MS      1000000ULL
 
-/* What the kernel knows. */
+/* The simulated kernel's state. */
 static struct {
 	struct process_view view;
 	uint64_t now;             /* ns */
 	int waits;                /* calls of SYS_EQ_WAIT */
-	int idle;                 /* of these, how many return without an event */
-	uint64_t timeouts[8];     /* what they were told */
-	handle_t deposits;        /* the queue that then gets one; none: time runs out */
+	int idle;                 /* how many of these return without an event */
+	uint64_t timeouts[8];     /* their timeouts */
+	handle_t deposits;        /* the queue that then gets an event; none: the timeout ends */
 } node;
 
 static void deposit(handle_t eq, uint64_t number)
@@ -52,7 +52,7 @@ static int call3(unsigned long number, unsigned long a, unsigned long b, unsigne
 	if (node.waits < 8)
 		node.timeouts[node.waits] = c;
 	node.waits++;
-	if (node.idle-- > 0) {            /* a handler was called meanwhile */
+	if (node.idle-- > 0) {            /* as if a handler was called meanwhile */
 		node.now += MS;
 		return PTL_OK;
 	}
@@ -190,7 +190,7 @@ TEST(rule21_poll_honours_its_timeout)
 	CHECK_IS(node.waits, 1);
 	CHECK_IS(node.timeouts[0], 5 * MS);
 	CHECK_IS(node.now, 5 * MS);
-	/* what a handler took is not waited for again */
+	/* an event that a handler took is not awaited again */
 	node.idle = 2;
 	CHECK_IS(PtlEQPoll(eqs, 2, 5, &event, &which), PTL_EQ_EMPTY);
 	CHECK_IS(node.waits, 4);
@@ -198,7 +198,7 @@ TEST(rule21_poll_honours_its_timeout)
 	CHECK_IS(node.timeouts[2], 4 * MS);
 	CHECK_IS(node.timeouts[3], 3 * MS);
 	CHECK_IS(which, -1);
-	/* an event in time */
+	/* an event before the timeout */
 	node.deposits = eqs[1];
 	node.idle = 0;
 	CHECK_IS(PtlEQPoll(eqs, 2, PTL_TIME_FOREVER, &event, &which), PTL_OK);
@@ -267,7 +267,7 @@ TEST(rule33_queues_that_are_not_there)
 /* ---- queues that fill ---- */
 
 static int filled;                /* calls of the handler */
-static int taken;                 /* events that it takes each time */
+static int taken;                 /* events that it takes at each call */
 
 static void on_filling(ptl_handle_eq_t eq)
 {
@@ -278,7 +278,7 @@ static void on_filling(ptl_handle_eq_t eq)
 		CHECK_IS(PtlEQGet(eq, &event), PTL_OK);
 }
 
-/* An engine records it, and an upcall comes if it says so. */
+/* The engine records an event, and an upcall follows if it asks for one. */
 static void arrive(ptl_handle_eq_t eq, uint64_t number)
 {
 	deposit(eq, number);
@@ -301,9 +301,9 @@ TEST(rule37_the_handler_comes_once_for_each_filling)
 	CHECK_IS(filled, 1);
 	arrive(eq, 6);
 	arrive(eq, 7);
-	portals_call_filling();                             /* an upcall for something else */
+	portals_call_filling();                             /* an upcall for another reason */
 	CHECK_IS(filled, 1);
-	CHECK_IS(PtlEQGet(eq, &event), PTL_OK);          /* 7 are left: not below */
+	CHECK_IS(PtlEQGet(eq, &event), PTL_OK);          /* 7 are left: not below the limit */
 	CHECK_IS(event.hdr_data, 0);
 	arrive(eq, 8);
 	CHECK_IS(filled, 1);
@@ -339,7 +339,8 @@ TEST(rule37_the_handler_takes_events)
 	node_close();
 }
 
-/* In the middle of PtlEQGet it is put off: the kernel is asked for another upcall at its end. */
+/* During PtlEQGet the handler is deferred: the library asks the kernel for another upcall at the
+ * end. */
 TEST(rule37_the_handler_waits_for_eqget)
 {
 	ptl_handle_eq_t eq = PTL_INVALID_HANDLE;
@@ -355,11 +356,11 @@ TEST(rule37_the_handler_waits_for_eqget)
 	queue->reading = 1;
 	arrive(eq, 2);
 	CHECK_IS(filled, 0);
-	CHECK_IS(eq_unhandled(&node.view, eq), 0);       /* the kernel need not go on */
+	CHECK_IS(eq_unhandled(&node.view, eq), 0);       /* no further upcall is needed */
 	CHECK_IS(PtlEQGet(eq, &event), PTL_OK);
 	CHECK_IS(event.hdr_data, 0);
 	CHECK_IS(node.waits, 1);
-	CHECK_IS(eq_unhandled(&node.view, eq), 1);       /* but bring an upcall now */
+	CHECK_IS(eq_unhandled(&node.view, eq), 1);       /* an upcall is needed now */
 	portals_call_filling();
 	CHECK_IS(filled, 1);
 	CHECK_IS(eq_unhandled(&node.view, eq), 0);

@@ -5,9 +5,9 @@
 #include "../../net/portals/post.h"
 #include "world.h"
 
-/* A receive in front of an overflow entry, whose queue is the test. */
+/* A receive in front of an overflow entry, whose queue is tested. */
 struct receiver {
-	handle_t early, posted;        /* queues of the overflow and of what is posted */
+	handle_t early, posted;        /* queues of the overflow entry and of the posted receive */
 	handle_t overflow;
 	struct post_args args;
 };
@@ -37,7 +37,7 @@ static void receiver_close(struct world *w, struct receiver *r)
 	world_close(w);
 }
 
-/* The whole block, to see that nothing has changed. */
+/* A copy of the whole block, to check that nothing has changed. */
 static uint8_t before[1 << 20];
 
 static void keep(const struct world *w)
@@ -53,7 +53,7 @@ static int is_kept(const struct world *w)
 	return memcmp(before, w->views[0].block, block_bytes(&w->views[0].limits)) == 0;
 }
 
-/* It fails with this error, and nothing has changed, the handles included. */
+/* The call fails with this error and changes nothing, handles included. */
 #define REFUSED(w, args, error) do { \
 	handle_t me_ = 11, md_ = 12; \
 	keep(w); \
@@ -76,20 +76,20 @@ TEST(rule24_posts_entry_and_descriptor_at_once)
 	CHECK_IS(put_arrives(&w, 5, 8), DELIVER_OK);
 	CHECK_IS(next(&w, 0, r.posted), EVENT_PUT_END);       /* the posted one comes first */
 	CHECK_IS(w.event.md_handle, md);
-	CHECK_IS(next(&w, 0, r.posted), EVENT_UNLINK);        /* and both go with their message */
+	CHECK_IS(next(&w, 0, r.posted), EVENT_UNLINK);   /* both are unlinked with their message */
 	CHECK(!me_lookup(&w.views[0], me) && !md_lookup(&w.views[0], md));
 	CHECK_IS(put_arrives(&w, 5, 8), DELIVER_OK);
 	CHECK_IS(next(&w, 0, r.early), EVENT_PUT_END);
 	r.args.me.position = INSERT_AFTER;
 	CHECK_IS(post_entry(&w.views[0], &r.args, &me, &md), 0);
 	CHECK_IS(put_arrives(&w, 5, 8), DELIVER_OK);
-	CHECK_IS(next(&w, 0, r.posted), -1);                  /* behind the overflow */
+	CHECK_IS(next(&w, 0, r.posted), -1);                  /* after the overflow entry */
 	CHECK_IS(next(&w, 0, r.early), EVENT_PUT_END);
 	remove_me(&w, 0, me);
 	receiver_close(&w, &r);
 }
 
-/* Both are what the three calls would have made. */
+/* Entry and descriptor equal those of the three separate calls. */
 TEST(rule24_posts_what_the_three_calls_make)
 {
 	struct md_args inactive, old;
@@ -132,7 +132,9 @@ TEST(rule24_posts_what_the_three_calls_make)
 	}
 }
 
-/* An early message refuses it: unread, still being copied, or about to be unlinked. */
+/*
+ * An early message makes it fail: an event is unread, still to come, or an UNLINK is still to come.
+ */
 TEST(rule24_post_waits_for_early_messages)
 {
 	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8), answer;
@@ -163,7 +165,7 @@ TEST(rule24_post_without_a_test)
 	r = receiver_open(&w);
 	CHECK_IS(put_arrives(&w, 5, 8), DELIVER_OK);
 	REFUSED(&w, &r.args, PORTALS_MD_NO_UPDATE);
-	r.args.test_eq = r.posted;                            /* another queue is empty */
+	r.args.test_eq = r.posted;                            /* the other queue is empty */
 	CHECK_IS(post_entry(&w.views[0], &r.args, &me, &md), 0);
 	remove_me(&w, 0, me);
 	r.args.test_eq = EQ_NONE;
@@ -173,7 +175,7 @@ TEST(rule24_post_without_a_test)
 	receiver_close(&w, &r);
 }
 
-/* Refusals take nothing: not a free entry, not a generation, not a high-water mark. */
+/* A refused post uses up nothing: no free entry, no generation, and no high-water mark. */
 TEST(rule24_refused_posts_leave_no_trace)
 {
 	handle_t me, md, me_before, md_before;
@@ -200,7 +202,7 @@ TEST(rule24_refused_posts_leave_no_trace)
 	receiver_close(&w, &r);
 }
 
-/* Arguments come first, in the order of the three calls; each error changes nothing. */
+/* Arguments are checked first, in the order of the three calls; an error changes nothing. */
 TEST(rule33_post_bad_arguments)
 {
 	struct post_args bad;
@@ -214,7 +216,7 @@ TEST(rule33_post_bad_arguments)
 	remove_eq(&w, 0, gone);
 	me = new_me(&w, 0, 6);
 	remove_me(&w, 0, me);
-	CHECK_IS(put_arrives(&w, 5, 8), DELIVER_OK);          /* the test would refuse */
+	CHECK_IS(put_arrives(&w, 5, 8), DELIVER_OK);          /* the queue's test would fail too */
 #define REJECTED(change, error) \
 	bad = r.args; \
 	change; \
@@ -234,7 +236,7 @@ TEST(rule33_post_bad_arguments)
 	receiver_close(&w, &r);
 }
 
-/* Each pool that runs out refuses it, and the others give nothing. */
+/* If any pool is exhausted, it fails and takes nothing from the others. */
 TEST(rule34_post_without_space)
 {
 	const struct block_limits few_mes = { .mes = 2 }, few_mds = { .mds = 2 };

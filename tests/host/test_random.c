@@ -1,7 +1,7 @@
 /*
- * Long random sequences on healthy blocks, begins and ends of many operations
- * interleaved: nothing leaks, whatever the order. What each step must do is
- * tested elsewhere; here only the books have to balance at the end.
+ * Long random sequences on healthy blocks, begins and ends of many operations interleaved: nothing
+ * leaks, whatever the order. Other tests check the result of each step; here only the counts must
+ * balance at the end.
  */
 #include "world.h"
 
@@ -28,7 +28,7 @@ static uint64_t roll(struct run *run, uint64_t sides)
 	return check_random(&run->state) % sides;
 }
 
-/* Deliver a message; keep the operation under way if there is room to. */
+/* Deliver a message; leave the operation pending if there is room to record it. */
 static void begin(struct run *run, const struct message *m)
 {
 	struct flight *flight = &run->flights[roll(run, UNDER_WAY)];
@@ -147,13 +147,13 @@ TEST(random_sequences_balance)
 			run.eq[p] = new_eq(&run.w, p, 16);
 		for (int i = 0; i < STEPS; i++)
 			step(&run);
-		for (int again = 0; again < 4; again++)      /* ends make answers, these begin */
+		for (int again = 0; again < 4; again++)  /* ends cause answers, and answers begin */
 			for (int i = 0; i < UNDER_WAY; i++)
 				finish(&run, &run.flights[i]);
 		for (uint32_t p = 0; p < PROCESSES; p++) {
 			struct eq *eq = eq_lookup(&run.w.views[p], run.eq[p]);
 
-			/* acks that descriptors disabled: none answers, all peers die */
+			/* descriptors that disable acks: no answer will come, so all peers die */
 			for (uint32_t q = 0; q < PROCESSES; q++)
 				block_peer_died(&run.w.views[p], q, 0);
 			CHECK_IS(eq->begun, 0);

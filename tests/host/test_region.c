@@ -1,6 +1,6 @@
 /*
- * Opening a shared region (net/shm/region.c): a good header passes, and each way to
- * damage it is named. Damage that comes later changes nothing.
+ * Opening a shared region (net/shm/region.c): a valid header is accepted, and each kind of damage
+ * is reported. Later damage has no effect.
  */
 #include "check.h"
 
@@ -78,7 +78,7 @@ TEST(region_damaged)
 	DAMAGED(h.stdin_bytes = 0, REGION_BAD_LAYOUT);
 }
 
-/* Less mapped than a header needs: nothing of it is read. */
+/* Fewer bytes are mapped than a header has: none is read. */
 TEST(region_too_small)
 {
 	struct region_header *none = calloc(1, 1);
@@ -90,7 +90,7 @@ TEST(region_too_small)
 	free(none);
 }
 
-/* Random headers never make the check read or accept what does not fit. */
+/* Random headers never make the check read out of bounds or accept places that do not fit. */
 TEST(region_random)
 {
 	uint64_t seed = 7;
@@ -110,7 +110,7 @@ TEST(region_random)
 	}
 }
 
-/* Another kernel overwrites the header of an open region: no place moves. */
+/* Another kernel overwrites the header of an open region: the addresses in use stay the same. */
 TEST(region_damaged_later)
 {
 	uint64_t words[REGION_NODES / 8] = { 0 };
@@ -131,7 +131,7 @@ struct writer {
 	_Atomic int stop;
 };
 
-/* Both values are fine for `nodes`, but not for what else the header says. */
+/* Both values are valid for `nodes` alone, but not with the rest of the header. */
 static void *write_nodes(void *arg)
 {
 	struct writer *writer = arg;
@@ -142,7 +142,7 @@ static void *write_nodes(void *arg)
 	return 0;
 }
 
-/* What is checked is what is used, though a neighbour changes it meanwhile. */
+/* The values that were checked are used, though another node changes them meanwhile. */
 TEST(concurrent_region_open)
 {
 	struct region_header shared = good();

@@ -1,6 +1,6 @@
 /*
- * Descriptors with MD_SPAN (rule 35): their memory is checked by each operation. The
- * segments here have read-only data and a hole, as an application's have.
+ * Descriptors with MD_SPAN (rule 35): each operation checks their memory. The segments here have
+ * read-only data and a hole, as an application's do.
  */
 #include <string.h>
 #include "../../net/portals/iovec.h"
@@ -73,7 +73,7 @@ TEST(rule35_offsets_are_addresses)
 	CHECK_IS(w.event.mlength, 300);
 	CHECK_IS(next(&w, 0, pair.eq), EVENT_PUT_END);
 	CHECK_IS(w.event.offset, BASE + 1000);
-	CHECK_IS(get(&w, 1, between(&pair, DATA, 40, 8)), 0);       /* and fetched from */
+	CHECK_IS(get(&w, 1, between(&pair, DATA, 40, 8)), 0);       /* and a get may read it */
 	CHECK(shows(&w, 1, DATA, 0, 8, 40));
 	CHECK_IS(next(&w, 1, pair.events), EVENT_REPLY_END);
 	CHECK_IS(w.event.mlength, 40);
@@ -81,7 +81,7 @@ TEST(rule35_offsets_are_addresses)
 	span_close(&w, &pair);
 }
 
-/* Bytes that a call may not read, or fetch into, and what is right beside them. */
+/* Bytes that a call may not read, or not write a reply to, and their neighbours. */
 TEST(rule35_calls_check_their_bytes)
 {
 	static const struct { uint64_t at, bytes; int put, get; } cases[] = {
@@ -117,7 +117,8 @@ TEST(rule35_calls_check_their_bytes)
 	span_close(&w, &pair);
 }
 
-/* What arrives for bytes that the application may not use is discarded, and told so. */
+/* A request for bytes that the application may not access is discarded, and its initiator learns
+ * so. */
 TEST_PATHS(rule35_requests_for_other_bytes_are_discarded)
 {
 	static const struct { uint64_t at, bytes; int put, get; } cases[] = {
@@ -149,7 +150,7 @@ TEST_PATHS(rule35_requests_for_other_bytes_are_discarded)
 	span_close(&w, &pair);
 }
 
-/* Told as any other discarded request is; nothing of the descriptor has changed. */
+/* Reported like any other discarded request; the descriptor does not change. */
 TEST(rule35_a_discarded_request_changes_nothing)
 {
 	struct world w;
@@ -175,7 +176,7 @@ TEST(rule35_a_discarded_request_changes_nothing)
 	CHECK(shows(&w, 0, GUARD - 8, 0, GUARD - 8, 100));
 	CHECK_IS(md_update(&w.views[0], md, &old, 0, EQ_NONE), 0);
 	CHECK_IS(old.threshold, 2);
-	send.length = 8;                                    /* at local offset 0, as before */
+	send.length = 8;                                    /* at local offset 0 again */
 	CHECK_IS(put(&w, 1, send), 0);
 	CHECK(shows(&w, 0, GUARD - 8, 1, 1000, 8));
 	CHECK_IS(next(&w, 0, pair.eq), EVENT_PUT_START);
@@ -216,7 +217,7 @@ TEST(rule35_atomic_operations_write)
 	span_close(&w, &pair);
 }
 
-/* The reply to an exchange fills as many bytes as were sent, so only those must be writable. */
+/* The reply to an exchange has as many bytes as were sent, so only those must be writable. */
 TEST(rule35_getput_into_a_span)
 {
 	struct world w;
@@ -253,7 +254,7 @@ TEST(rule35_arguments)
 	args.start = 1;
 	CHECK_IS(md_attach(&w.views[0], me, &args, 0, &md), 0);
 	CHECK_IS(md_update(&w.views[0], md, 0, &(struct md_args){ .start = BASE + GUARD, .length = 1 },
-			   EQ_NONE), PORTALS_SEGV);        /* without the option as ever */
+			   EQ_NONE), PORTALS_SEGV);        /* unchanged without the option */
 	args.start = 2;
 	CHECK_IS(md_update(&w.views[0], md, 0, &args, EQ_NONE), PORTALS_SEGV);
 	args.start = ~0ULL, args.length = 1;

@@ -1,6 +1,5 @@
 /*
- * Arriving puts and gets: what they do to the descriptor that they
- * found. Rules 5 to 9, 18, 19, 22, 34.
+ * Arriving puts and gets: their effects on the matching descriptor. Rules 5 to 9, 18, 19, 22, 34.
  */
 #include <string.h>
 #include "world.h"
@@ -15,7 +14,7 @@ TEST_PATHS(rule05_local_and_managed_offsets)
 	world_open(&w, &test_limits);
 	me = new_me(&w, 0, 5);
 	md = attach(&w, 0, me, memory(100, 32, MD_OP_PUT | MD_OP_GET, EQ_NONE), UNLINK_NEVER);
-	m.offset = 7;                         /* means nothing here */
+	m.offset = 7;                         /* ignored here */
 	CHECK_IS(arrives(&w, 0, m, &offset, &bytes), DELIVER_OK);
 	CHECK_IS(offset, 100);
 	m.operation = MESSAGE_GET;
@@ -77,7 +76,7 @@ TEST_PATHS(rule05_truncation)
 	remove_md(&w, 0, md);
 	md = attach(&w, 0, me, memory(100, 32, MD_OP_PUT | MD_TRUNCATE | MD_MANAGE_REMOTE,
 				      EQ_NONE), UNLINK_NEVER);
-	m.offset = 33;                        /* behind the end: nothing fits */
+	m.offset = 33;                        /* past the end: nothing fits */
 	CHECK_IS(arrives(&w, 0, m, &offset, &bytes), DELIVER_OK);
 	CHECK_IS(bytes, 0);
 	m.offset = ~0ULL;
@@ -102,9 +101,9 @@ TEST_PATHS(rule06_max_size)
 	me = new_me(&w, 0, 5);
 	args.max_size = 12;
 	md = attach(&w, 0, me, args, UNLINK_NEVER);
-	CHECK_IS(put_arrives(&w, 5, 20), DELIVER_OK);         /* 12 remain: not less */
+	CHECK_IS(put_arrives(&w, 5, 20), DELIVER_OK);         /* 12 remain: not below max_size */
 	CHECK_IS(put_arrives(&w, 5, 1), DELIVER_OK);
-	CHECK_IS(put_arrives(&w, 5, 1), DELIVER_DROPPED);     /* inactive now */
+	CHECK_IS(put_arrives(&w, 5, 1), DELIVER_DROPPED);     /* now inactive */
 	CHECK(md_lookup(&w.views[0], md) != 0);
 	remove_md(&w, 0, md);
 
@@ -122,7 +121,7 @@ TEST_PATHS(rule06_max_size)
 		CHECK_IS(next(&w, 0, eq), -1);
 	}
 	args.threshold = MD_THRESH_INF;
-	args.options |= MD_MANAGE_REMOTE;                     /* switches it off */
+	args.options |= MD_MANAGE_REMOTE;                     /* disables max_size */
 	md = attach(&w, 0, me, args, UNLINK_AUTO);
 	CHECK_IS(put_arrives(&w, 5, 32), DELIVER_OK);
 	CHECK_IS(put_arrives(&w, 5, 32), DELIVER_OK);
@@ -175,7 +174,7 @@ TEST_PATHS(rule08_unlink_at_begin_gone_at_end)
 	CHECK_IS(deliver_begin(view, &m, 1, &first, &answer), DELIVER_OK);
 	CHECK(me_lookup(view, me) != 0);
 	CHECK_IS(deliver_begin(view, &m, 1, &second, &answer), DELIVER_OK);
-	CHECK(!me_lookup(view, me));          /* the entry has gone with its list */
+	CHECK(!me_lookup(view, me));          /* the entry was unlinked with its list */
 	CHECK(md_lookup(view, md) != 0);      /* the descriptor is pinned */
 	CHECK_IS(md_unlink(view, md), PORTALS_MD_IN_USE);
 	CHECK_IS(put_arrives(&w, 5, 8), DELIVER_DROPPED);
@@ -214,7 +213,7 @@ TEST_PATHS(rule08_retained_entry_and_threshold_zero_at_creation)
 	args.threshold = 0;
 	md = attach(&w, 0, me, args, UNLINK_AUTO);
 	CHECK_IS(put_arrives(&w, 5, 8), DELIVER_DROPPED);
-	CHECK(md_lookup(&w.views[0], md) != 0);       /* 0 from the start unlinks nothing */
+	CHECK(md_lookup(&w.views[0], md) != 0);   /* an initial threshold of 0 unlinks nothing */
 	remove_md(&w, 0, md);
 	args.threshold = 1;
 	md = attach(&w, 0, me, args, UNLINK_NEVER);
@@ -238,7 +237,7 @@ TEST(rule09_nothing_outside_the_range)
 	memset(payload, 0, sizeof(payload));
 	memcpy(before, w.views[0].memory, SEGMENT);
 	CHECK_IS(deliver_begin(&w.views[0], &m, 1, &grant, &answer), DELIVER_OK);
-	/* pieces, in any order, one across the end, some behind it */
+	/* parts in any order, one across the end, some past it */
 	deliver_data(&w.views[0], &grant, 200, payload + 200, 56);
 	deliver_data(&w.views[0], &grant, 90, payload + 90, 110);
 	deliver_data(&w.views[0], &grant, 0, payload, 90);
@@ -345,7 +344,7 @@ TEST_PATHS(rule19_event_options)
 	CHECK_IS(put_arrives(&w, 5, 8), DELIVER_OK);
 	CHECK_IS(next(&w, 0, eq), EVENT_UNLINK);
 	CHECK_IS(next(&w, 0, eq), -1);
-	/* the same at the initiator: a put to oneself shows ACK and UNLINK only */
+	/* the same at the initiator: a put to itself causes only ACK and UNLINK */
 	attach(&w, 0, me, memory(0, 64, MD_OP_PUT, EQ_NONE), UNLINK_NEVER);
 	args.threshold = 2;
 	md = bind(&w, 0, args, UNLINK_AUTO);
@@ -383,7 +382,7 @@ TEST(rule34_no_record_is_busy_not_a_drop)
 	CHECK_IS(status(&w, 0, STAT_DROPPED), 0);
 	CHECK_IS(deliver_end(&w.views[0], &grants[3], NI_OK, &answer), DELIVER_OK);
 	CHECK_IS(deliver_begin(&w.views[0], &m, 1, &grants[8], &answer), DELIVER_OK);
-	CHECK_IS(grants[8].offset, 64);       /* BUSY had moved nothing */
+	CHECK_IS(grants[8].offset, 64);       /* BUSY did not move the offset */
 	CHECK_IS(deliver_end(&w.views[0], &grants[3], NI_OK, &answer), DELIVER_STALE);
 	for (int i = 0; i < 9; i++)
 		if (i != 3)
@@ -438,9 +437,11 @@ TEST_PATHS(message_of_unknown_kind_is_dropped)
 	world_close(&w);
 }
 
-/* max_size sends a descriptor away while a get on it is pending; the reply then
- * takes its last threshold. It must not leave twice: its queue would expect an
- * UNLINK event for ever, and no PtlMDUpdate that tests it would succeed. */
+/*
+ * max_size unlinks a descriptor while a get on it is pending; the reply then uses up its threshold.
+ * It must not be unlinked twice: its queue would expect an UNLINK event forever, and a PtlMDUpdate
+ * that tests the queue would never succeed.
+ */
 TEST(rule08_leaves_once_by_max_size_and_threshold)
 {
 	struct md_args args;
@@ -490,7 +491,7 @@ TEST(rule06_max_size_counts_with_its_option_only)
 	world_close(&w);
 }
 
-/* A payload that is longer than what was granted, in parts as a link brings it. */
+/* A payload longer than the grant, in parts as a link delivers it. */
 TEST(rule09_what_was_not_granted_is_not_written)
 {
 	struct message m = request(MESSAGE_PUT, 1, 0, 5, 64), answer;
@@ -518,7 +519,7 @@ TEST(rule09_what_was_not_granted_is_not_written)
 	world_close(&w);
 }
 
-/* The call that records PUT_END also gives out the ack, complete. */
+/* The call that records PUT_END also returns the complete ack. */
 TEST(mistake_put_event_before_its_ack)
 {
 	struct world w;

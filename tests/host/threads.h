@@ -1,7 +1,7 @@
 /*
- * Threads as nodes: the port of net/shm/lock.c with a semaphore per node as its
- * bell, and one process (a block and a segment) that several threads deliver
- * into, each as a kernel that maps it. For the tests named concurrent_*.
+ * Threads as nodes: the port of net/shm/lock.c with a semaphore per node as its doorbell, and one
+ * process (a block and a segment) into which several threads deliver, each acting as a kernel that
+ * maps it. For the tests named concurrent_*.
  */
 #ifndef TESTS_THREADS_H
 #define TESTS_THREADS_H
@@ -14,9 +14,10 @@
 
 extern _Atomic int threads_rings[REGION_MAX_NODES];   /* bells that were rung */
 extern _Atomic int threads_halts[REGION_MAX_NODES];   /* times that a node halted */
-extern _Atomic int threads_lost;                      /* halts that no bell ended in 20 s */
+extern _Atomic int threads_lost;   /* halts not ended by a doorbell within 20 s */
 
-/* A region of `nodes` living nodes, its bells silent, the counts 0. One at a time. */
+/* Make a region of `nodes` living nodes, with no doorbell rung and all counts 0. Only one at a
+ * time. */
 const struct region *threads_region(uint32_t nodes);
 
 #define SHARED_BASE  0x40000000ULL   /* the owner's address of its segment */
@@ -26,15 +27,15 @@ const struct region *threads_region(uint32_t nodes);
 struct shared {
 	struct process_view view;
 	uint8_t *map;             /* the segment between its canaries */
-	uint64_t used;            /* bytes of the segment that shared_memory gave out */
+	uint64_t used;            /* bytes of the segment that shared_memory has allocated */
 };
 
 void shared_open(struct shared *shared, const struct block_limits *limits, uint64_t segment);
 
-/* Every pool must be empty, nothing pending, no canary touched. */
+/* Checks that every pool is empty, nothing is pending and no canary has changed. */
 void shared_close(struct shared *shared);
 
-/* Bytes of the segment, aligned to a cache line: their offset. */
+/* Allocate bytes of the segment, aligned to a cache line; returns their offset. */
 uint64_t shared_memory(struct shared *shared, uint64_t bytes);
 
 void shared_lock(struct shared *shared, const struct shm_member *self);
@@ -44,7 +45,7 @@ void shared_unlock(struct shared *shared, const struct shm_member *self);
 struct eq_reader *shared_eq(struct shared *shared, const struct shm_member *self,
 			    uint32_t count);
 
-/* A payload's byte i follows from its key alone. Lengths need no alignment. */
+/* A payload's byte i depends on its key only. Lengths need no alignment. */
 void payload_fill(uint8_t *at, uint64_t key, uint64_t bytes);
 int payload_is(const uint8_t *at, uint64_t key, uint64_t bytes);
 

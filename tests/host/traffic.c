@@ -1,6 +1,6 @@
 /*
- * Traffic and its judge: see traffic.h. Message i of all has number i in its
- * header; its payload is a piece of the pattern that follows from the number.
+ * Traffic and its checks: see traffic.h. Message i has the number i in its header; its payload is
+ * the piece of the pattern that the number determines.
  */
 #include "traffic.h"
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 enum message_state {
 	SENT = 1, ARRIVED_OK = 2, FAILED = 4, RECEIVED = 8, BEFORE = 16,
-	BRIEF = 32                 /* its sender hears nothing of it but a failure */
+	BRIEF = 32                 /* its sender learns only of a failure */
 };
 
 struct header {
@@ -49,7 +49,7 @@ static void fill_header(const struct traffic *t, struct header *header, uint32_t
 
 /* ---- receiving ---- */
 
-#define STRANGER  (~0u)            /* a message of one has no number */
+#define STRANGER  (~0u)            /* a stranger's message has no number */
 
 static int is_stranger(const struct traffic *t, uint32_t node)
 {
@@ -61,7 +61,7 @@ static int is_busy(struct traffic *t)
 	return t->config.busy && netsim_random(&t->dice) % 1000000 < t->config.busy;
 }
 
-/* A message begins here: its number. */
+/* A message begins here; returns its number. */
 static uint32_t check_header(struct traffic_node *n, uint32_t node, uint32_t lane,
 			     const void *bytes, uint64_t length)
 {
@@ -84,7 +84,7 @@ static uint32_t check_header(struct traffic_node *n, uint32_t node, uint32_t lan
 	return header.number;
 }
 
-/* By link_fast_room, if that is wanted and there is room: 1. */
+/* Send on the fast path, if configured and if there is room. Returns 1 if it was sent. */
 static int send_brief(struct traffic_node *n, uint32_t to, const struct header *header)
 {
 	struct traffic *t = n->traffic;
@@ -329,7 +329,7 @@ static uint64_t choose_length(struct traffic *t)
 		return t->config.fixed;
 	if (dice % 1000000 >= t->config.longer || t->config.longest <= LINK_WHOLE_BYTES)
 		return dice >> 32 & (LINK_WHOLE_BYTES - 1);
-	/* as many of each magnitude */
+	/* equally many of each magnitude */
 	return 1 + (dice >> 32) % (t->config.longest >> (dice >> 24) % 8);
 }
 
@@ -429,8 +429,8 @@ void traffic_kill(struct traffic *t, uint32_t node)
 	n->memory = 0;
 	n->link = 0;
 	n->under_way = 0;
-	/* Its next life begins anew. What this one has received unacknowledged may
-	 * come again: the sender has not heard of this life and tries the next. */
+	/* The next life starts with empty counts. Unacknowledged messages that this life received
+	 * may arrive again: their sender does not know of this life and sends them to the next. */
 	while (n->payloads)
 		free_payload(n->payloads);
 	for (uint32_t i = 0; i < t->sent; i++)
@@ -552,7 +552,7 @@ uint32_t traffic_close(struct traffic *t)
 		whole_lives += t->nodes[i].lives == 1 && t->nodes[i].link;
 	if (missing > t->brief_failed && whole_lives == nodes)
 		wrong(t, "brief messages are lost without a word", missing, 0);
-	/* Completions of the last frames, and acknowledgements. */
+	/* Wait for completions of the last frames, and for acknowledgements. */
 	for (uint32_t i = 0; i < 1000000 && netsim_step(t->sim) >= 0; i++)
 		continue;
 	t->lenient = 0;

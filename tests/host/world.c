@@ -175,8 +175,8 @@ struct initiator_args to(handle_t md, uint32_t nid, uint64_t bits)
 					.hdr_data = 0xabcdef };
 }
 
-/* Whether this message goes over frames. Those to oneself and to nodes that a
- * test declares dead do not. */
+/* Whether this message goes over frames. Messages to the same node and to nodes that a test
+ * declares dead do not. */
 static int uses_frames(const struct world *w, const struct initiator_args *args, uint32_t from)
 {
 	return w->fabric && args->target_nid != from && args->target_nid < PROCESSES &&
@@ -205,6 +205,16 @@ int get(struct world *w, uint32_t from, struct initiator_args args)
 int getput(struct world *w, uint32_t from, const struct initiator_args *args)
 {
 	return put(w, from, *args);
+}
+
+struct message sent_put(struct world *w, uint32_t from, const struct initiator_args *args)
+{
+	struct message message = { 0 };
+	struct grant source;
+
+	CHECK_IS(initiator_put(&w->views[from], args, &message, &source), 0);
+	CHECK_IS(initiator_sent(&w->views[from], &message, &source, NI_OK), 0);
+	return message;
 }
 
 struct message request(uint8_t operation, uint32_t from, uint32_t target, uint64_t bits,

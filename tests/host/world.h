@@ -1,7 +1,7 @@
 /*
- * The host tests' world: a few processes with a block and a segment each, and
- * short words for what tests do with them. Segments have canary bytes around
- * them; addresses are those of the owner (BASE + offset).
+ * The host tests' world: a few processes with a block and a segment each, and short functions for
+ * what tests do with them. Segments have canary bytes around them; addresses are those of the owner
+ * (BASE + offset).
  */
 #ifndef TESTS_WORLD_H
 #define TESTS_WORLD_H
@@ -20,34 +20,33 @@
 #define WORDS      0x8000u        /* offset of the readers' words */
 #define PROCESSES  3u
 #define JOB        7u
-#define PT         4u             /* the portal that tests use if any will do */
+#define PT         4u             /* the portal that tests use by default */
 
 extern const struct block_limits small_limits;   /* 8 of everything: pools run out */
 extern const struct block_limits test_limits;
 
 struct world {
 	struct loop loop;
-	struct fabric *fabric;        /* over frames instead, if CHECK_FRAMES is in the
-	                                 environment: faults per million frames */
+	struct fabric *fabric; /* with CHECK_FRAMES (faults per million frames): carries messages */
 	struct process_view views[PROCESSES];
 	struct eq_reader readers[PROCESSES][8];
 	uint8_t *maps[PROCESSES];     /* segments with their canaries */
-	ptl_event_t event;            /* the last one that next() took */
+	ptl_event_t event;            /* the event that next() took last */
 };
 
-/* Make a world of open interfaces, and end it: every pool must be empty, no
- * canary touched. world_drop ends a world that a test has damaged. */
+/* Make a world of open interfaces, and end it, which checks that every pool is empty and no canary
+ * has changed. world_drop ends a world that a test has damaged. */
 void world_open(struct world *w, const struct block_limits *limits);
 void world_close(struct world *w);
 void world_drop(struct world *w);
 
-/* Fill a segment's lower half with a pattern of the process; look at bytes. */
+/* Fill a segment's lower half with a pattern of the process; read bytes. */
 void fill(struct world *w, uint32_t p);
 uint8_t pattern(uint32_t p, uint64_t offset);
-/* Whether [at, at + bytes) of process p shows what q had from `from` on. */
+/* Whether [at, at + bytes) of process p contains the pattern of process q from `from` on. */
 int shows(struct world *w, uint32_t p, uint64_t at, uint32_t q, uint64_t from, uint64_t bytes);
 
-/* Objects; they must succeed. */
+/* Make objects; the calls must succeed. */
 handle_t new_eq(struct world *w, uint32_t p, uint32_t count);
 handle_t new_me(struct world *w, uint32_t p, uint64_t bits);
 handle_t new_me_with(struct world *w, uint32_t p, uint32_t pt, struct me_args args);
@@ -60,15 +59,17 @@ struct initiator_args to(handle_t md, uint32_t nid, uint64_t bits);
 int put(struct world *w, uint32_t from, struct initiator_args args);
 int get(struct world *w, uint32_t from, struct initiator_args args);
 int getput(struct world *w, uint32_t from, const struct initiator_args *args);
+/* Process `from` has sent a put, which has not arrived yet. */
+struct message sent_put(struct world *w, uint32_t from, const struct initiator_args *args);
 struct message request(uint8_t operation, uint32_t from, uint32_t to, uint64_t bits,
 		       uint64_t length);
 
-/* What deliver_begin says to this message, and its range; an accepted one is
- * ended at once. put_arrives: a put from process 1 to process 0. */
+/* The result of deliver_begin for this message, and the range; an accepted one is ended at once.
+ * put_arrives: a put from process 1 to process 0. */
 int arrives(struct world *w, uint32_t p, struct message m, uint64_t *offset, uint64_t *bytes);
 int put_arrives(struct world *w, uint64_t bits, uint64_t length);
 
-/* A target that takes 64 bytes at 1000, an initiator that has them at 2000. */
+/* A target with 64 bytes at 1000, an initiator with 64 bytes at 2000. */
 struct pair {
 	handle_t me, md, eq;          /* at process 0, the target */
 	handle_t source, events;      /* at process 1, the initiator */

@@ -1,4 +1,5 @@
-/* The order in which objects begin and end: of the program, of the thread, of functions. */
+/* The order in which objects of the program, of the thread and of functions are made and
+ * destroyed. */
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -7,7 +8,7 @@ using namespace std;
 
 struct object {
 	string name;
-	ios_base::Init streams;         /* the standard streams are there, however early it is */
+	ios_base::Init streams;         /* the standard streams exist even this early */
 	explicit object(const char *text) : name(text) { cout << "+" << name << ' '; }
 	~object() { cout << "-" << name << ' ' << flush; }
 };

@@ -1,4 +1,4 @@
-/* std::filesystem in the folder that is named: the host's, over 9P, or memory. */
+/* std::filesystem in the folder named: the host's, over 9P, or one in memory. */
 #include <algorithm>
 #include <chrono>
 #include <filesystem>

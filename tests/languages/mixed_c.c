@@ -1,4 +1,4 @@
-/* The C third: called by Fortran, with messages between the ranks. */
+/* The part in C: called by Fortran, sends messages between the ranks. */
 #include <ISO_Fortran_binding.h>
 #include <margay.h>
 #include <portals3.h>
@@ -25,7 +25,7 @@ void c_each(void (*function)(int), int n)
 		function(n--);
 }
 
-/* A section of an array of Fortran's, with its strides. */
+/* A section of a Fortran array, with its strides. */
 void c_doubled(CFI_cdesc_t *array)
 {
 	for (CFI_index_t column = 0; column < array->dim[1].extent; column++)
@@ -36,7 +36,7 @@ void c_doubled(CFI_cdesc_t *array)
 		}
 }
 
-/* Each rank puts its number into the next one's. */
+/* Each rank puts its number to the next one. */
 int c_ring(long mine, long *theirs)
 {
 	ptl_process_id_t anyone = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };

@@ -1,4 +1,4 @@
-/* The C++ third: throws and catches below Fortran; with -DMAIN it has main. */
+/* The part in C++: throws and catches below Fortran; with -DMAIN it has main. */
 #include <cstring>
 #include <stdexcept>
 #include <string>

@@ -1,4 +1,4 @@
-/* Every construct of OpenMP in C, as a team of one thread runs it. */
+/* Every construct of OpenMP in C, run by a team of one thread. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -25,7 +25,7 @@ static void handler(ptl_event_t *event)
 	handled = handled + 1;
 }
 
-/* Memory that the previous rank's line lands in. */
+/* Memory for the previous rank's line. */
 class inbox {
 public:
 	inbox(ptl_handle_ni_t ni, ptl_eq_handler_t function)

@@ -1,4 +1,4 @@
-/* Streams, formats and conversions: what it prints is the same on the host and on a node. */
+/* Streams, formats and conversions: the output must be the same on the host and on a node. */
 #include <charconv>
 #include <cstring>
 #include <fstream>
@@ -74,7 +74,7 @@ static void values()
 		from_chars(text, end, back);
 		cout << string(text, end) << (back == value ? " = " : " differs ");
 	}
-	/* All 64 bits of a long double come back. */
+	/* All 64 bits of a long double's mantissa survive. */
 	long double third = 1.0L / 3, back = 0;
 	auto end = to_chars(text, text + sizeof text, third).ptr;
 	from_chars(text, end, back);

@@ -1,4 +1,4 @@
-/* What one thread does with locks, and how starting another one fails. */
+/* Locks with one thread, and the failure to start another one. */
 #include <atomic>
 #include <barrier>
 #include <condition_variable>
@@ -100,6 +100,6 @@ int main(int argc, char **)
 		} catch (const system_error &error) {
 			cout << error.code() << endl;
 		}
-		timed.lock();           /* for ever: the thread itself has it */
+		timed.lock();           /* forever, as the thread itself holds it */
 	}
 }

@@ -1,4 +1,4 @@
-/* Exceptions and what belongs to a type at run time. */
+/* Exceptions and run-time type information. */
 #include <algorithm>
 #include <any>
 #include <cstdlib>
@@ -88,7 +88,7 @@ static void frames()
 	}
 }
 
-static void *volatile kept_room;        /* so that no allocation is left out */
+static void *volatile kept_room;        /* so that no allocation is optimised away */
 
 static void pointers()
 {
@@ -181,7 +181,7 @@ static void once()
 		} catch (int number) {
 			cout << "threw in turn " << number << '\n';
 		}
-	/* A static object whose constructor throws is made by the next call. */
+	/* A static object whose constructor throws is constructed by the next call. */
 	for (int turn = 0; turn < 3; turn++)
 		try {
 			static const int value = turn == 0 ? throw turn : turn;

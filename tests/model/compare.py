@@ -11,7 +11,7 @@ from typing import Iterable, Optional
 from model.world import LeftOut, World
 
 BATCH = 200
-DEADLINE = 100              # seconds for a batch, which takes milliseconds: only a hang is longer
+DEADLINE = 100              # seconds for a batch, which takes milliseconds
 FIELDS = ("result and values", "events", "status", "pending and memory")
 
 
@@ -24,7 +24,7 @@ class Difference(AssertionError):
 
 
 class Engine:
-    """build/host/model-engine, in batches: lines are read when they are asked for."""
+    """build/host/model-engine, in batches: lines are read on demand."""
 
     def __init__(self, program: Path):
         self.command = [str(program)]
@@ -48,7 +48,7 @@ class Engine:
             self.process.stdin.write(("\n".join(lines) + "\nflush\n").encode())
             self.process.stdin.flush()
         except BrokenPipeError:
-            pass                                # the reader finds out why
+            pass                                # the reader reports the cause
 
     def line(self) -> Optional[str]:
         """The next line of results, or None: the engine has ended, or hangs."""
@@ -77,7 +77,7 @@ def explain(step: tuple, wanted: str, got: str) -> str:
 
 
 class Comparison:
-    """One world on both sides; give it steps, then settle()."""
+    """One world on both sides: apply steps, then call settle()."""
 
     def __init__(self, engine: Engine):
         self.engine, self.world = engine, World()
@@ -94,7 +94,8 @@ class Comparison:
             self.exchange()
 
     def exchange(self) -> None:
-        """Send what waits, and compare what was sent before: both sides work meanwhile."""
+        """Send the waiting steps, and compare those sent before, so that both sides work in
+        parallel."""
         if self.waiting:
             self.engine.send([" ".join(map(str, step)) for step, _ in self.waiting])
         before, self.flying, self.waiting = self.flying, self.waiting, []
@@ -113,7 +114,7 @@ class Comparison:
 
 
 def replay(program: Path, steps: Iterable[tuple]) -> tuple[list[tuple], Optional[Difference]]:
-    """The first difference that these steps show on a fresh engine, and the steps up to it."""
+    """The first difference of these steps on a fresh engine, and the steps up to it."""
     with Engine(program) as engine:
         comparison = Comparison(engine)
         try:
@@ -129,7 +130,7 @@ def replay(program: Path, steps: Iterable[tuple]) -> tuple[list[tuple], Optional
 
 
 def minimise(program: Path, steps: list[tuple]) -> tuple[list[tuple], Difference]:
-    """Leave out steps while a difference remains."""
+    """Remove steps as long as a difference remains."""
     steps, difference = replay(program, steps)
     assert difference, "the difference does not come again"
     size = max(1, len(steps) // 2)

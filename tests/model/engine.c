@@ -1,7 +1,6 @@
 /*
- * The engine as a program that tests can ask: commands on standard input, one
- * per line, a line of result for each on standard output. tests/model/ holds
- * the reference model that gets the same commands.
+ * The engine as a program for tests: one command per line on standard input, one line of results
+ * for each on standard output. The reference model in tests/model/ gets the same commands.
  *
  * A command is a word and numbers. Objects are named by the number of the step
  * that made them (text.h), so a sequence needs no handle in advance. Most
@@ -26,14 +25,14 @@
 #include <string.h>
 
 #define BASE       0x40000000ULL
-#define BYTES      2560u          /* of the segment. The application may not write what is before */
-#define DATA       600u           /* this, and not use */
-#define HOLE       2304u          /* what is between these: readers' words are there, and not */
-#define STACK      2432u          /* compared */
+#define BYTES      2560u          /* of the segment. The application may not write */
+#define DATA       600u           /* below this, and not access */
+#define HOLE       2304u          /* these, where the readers' words are, which are */
+#define STACK      2432u          /* not compared, up to here */
 #define QUEUES     64u
 #define NUMBERS    64u
 
-/* A queue as its reader sees it. */
+/* A queue as seen by its reader. */
 struct queue {
 	int64_t name;             /* 0: not in use */
 	handle_t handle;
@@ -44,8 +43,8 @@ struct queue {
 };
 
 struct process_view views[PROCESSES];
-static struct queue queues[PROCESSES][QUEUES + 1];   /* in the order of names; 0 ends it */
-static uint64_t highest[PROCESSES];   /* event numbers of queues that are gone */
+static struct queue queues[PROCESSES][QUEUES + 1];   /* ordered by name; 0 ends the list */
+static uint64_t highest[PROCESSES];   /* event numbers of freed queues */
 
 static const struct block_limits limits = {
 	.portals = 8, .acs = 4, .mes = 20, .mds = 20, .eqs = 4, .ops = 6, .outbox = 1, .slots = 256, .pieces = 24
@@ -83,7 +82,7 @@ static void say_slot(const struct event *event)
 	say_event(&event->head, &event->md, event->hdr_data, event->link, event->fail);
 }
 
-/* Events that a queue has got since the last line. */
+/* Events recorded in a queue since the last line. */
 static void say_news(const struct process_view *view, struct queue *queue)
 {
 	const struct eq *eq = eq_lookup(view, queue->handle);
@@ -361,13 +360,13 @@ static void do_eq_free(struct process_view *view, const uint64_t *n)
 	say("%d", result);
 	if (result || !queue)
 		return;
-	for (; queue->name; queue++)     /* the list stays in the order of the names */
+	for (; queue->name; queue++)     /* the list stays ordered by name */
 		queue[0] = queue[1];
 	if (next > highest[view->nid])
 		highest[view->nid] = next;
 }
 
-/* The reader in user mode, and what the kernel thinks that it would find. */
+/* The reader in user mode, and the kernel's view of what it would find. */
 static void do_eq_get(struct process_view *view, const uint64_t *n)
 {
 	struct queue *queue = queue_of(view, (int64_t)n[0]);

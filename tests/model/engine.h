@@ -1,5 +1,5 @@
 /*
- * What the two halves of the model driver share: engine.c and messages.c.
+ * Shared by the two halves of the model driver, engine.c and messages.c.
  */
 #ifndef TESTS_MODEL_ENGINE_H
 #define TESTS_MODEL_ENGINE_H
@@ -18,7 +18,7 @@ extern const struct command message_commands[];
 /* Forget all messages. */
 void messages_reset(void);
 
-/* A new object's name; complains about a handle that is not new. */
+/* Name a new object; reports a handle that is not new. */
 void named(int64_t name, handle_t handle, enum handle_kind kind);
 
 #endif

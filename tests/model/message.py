@@ -1,4 +1,4 @@
-"""The reference model: what a message is, what is under way, and what atomic operations do."""
+"""The reference model: messages, pending operations, and atomic operations."""
 from __future__ import annotations
 
 import ctypes
@@ -16,9 +16,9 @@ NI_OK, NI_FAIL, NI_DROPPED = range(3)
 # deliver_begin's results
 D_OK, D_DROPPED, D_BUSY, D_CLOSED, D_DAMAGED, D_STALE = (-number for number in range(6))
 WHOLE = (1 << 64) - 1
-INLINE = 64                # bytes that deliver_inline carries
+INLINE = 64                # largest payload of deliver_inline
 
-# The operation's name among event kinds, and what its target's descriptor must allow (rule 4).
+# The operation's event kind, and the option that its target's descriptor needs (rule 4).
 STARTS = {PUT: PUT_START, GET: GET_START, ATOMIC: PUT_START, GETPUT: GETPUT_START,
           FETCH_ATOMIC: GETPUT_START}
 NEEDS = {PUT: OP_PUT, GET: OP_GET, ATOMIC: OP_PUT, GETPUT: OP_PUT | OP_GET,
@@ -56,7 +56,7 @@ class Message(NamedTuple):
     sequence: int = 0
 
 
-# MIN MAX SUM BOR BAND BXOR SWAP CSWAP PROD LOR LAND LXOR NOOP: of what is there, what is given, what is new
+# MIN MAX SUM BOR BAND BXOR SWAP CSWAP PROD LOR LAND LXOR NOOP: of old value, operand, new value
 ATOMICS = (lambda there, given, new: min(there, given),
            lambda there, given, new: max(there, given),
            lambda there, given, new: there + given,
@@ -78,29 +78,29 @@ FLOAT, DOUBLE, TYPES = range(8, 11)
 class Record:
     """An operation record: one begun operation, or one awaited answer."""
     name: int
-    number: int                     # which of the pool's records
+    number: int                     # index in the pool
     waiting: bool
     kind: int                       # ACK, REPLY: awaited; PUT, GET, REPLY: under way
     runner: int                     # the node that ends it
     md: Optional[Descriptor]
     message: Message                # the request (or the answer that is carried out)
     link: int
-    local: int = 0                  # REPLY: where in the descriptor it goes
-    count: int = 0                  # REPLY: bytes there
+    local: int = 0                  # REPLY: offset in the descriptor
+    count: int = 0                  # REPLY: its length there
     mlength: int = 0
     offset: int = 0
-    queue: Optional[Queue] = None   # where the rest of its events goes
-    reserved: int = 0               # slots there that are kept for them
-    reports_dropped: bool = False     # ACK: EVENT_DROPPED, when the put started
+    queue: Optional[Queue] = None   # for the rest of its events
+    reserved: int = 0               # slots reserved there for them
+    reports_dropped: bool = False   # ACK: EVENT_DROPPED, when the put started
 
 
 @dataclass(eq=False, slots=True)
 class Flight:
-    """What the runner holds between begin and end (struct grant)."""
+    """The runner's data between begin and end (struct grant)."""
     operation: int                  # of the message
     record: Optional[Record]
     pieces: list                    # the descriptor's memory
-    at: int = 0                     # where in the descriptor, as one buffer
+    at: int = 0                     # offset in the logical buffer
     count: int = 0
     answer: Optional[Message] = None
     ack: bool = False
@@ -129,7 +129,7 @@ def real(bits: int, size: int) -> float:
 
 
 def bits_of(value: float, size: int) -> int:
-    """Rounded to nearest; what is too large is infinite."""
+    """Rounded to nearest; too large a value becomes infinite."""
     raw = ctypes.c_float(value) if size == 4 else ctypes.c_double(value)
     return int.from_bytes(bytes(raw), "little")
 
@@ -154,7 +154,8 @@ def calculate(operation: int, there: int, given: int, size: int) -> int:
 
 
 def atomic_apply(m: Message, old: bytes, operands: bytes) -> bytes:
-    """The target's new bytes; compare-and-swap brings what is compared, then what is new."""
+    """The target's new bytes; the payload of compare-and-swap has the compared values, then the
+    new ones."""
     size, signed = element(m.datatype)
     result = b""
     for at in range(0, len(old), size):

@@ -1,6 +1,6 @@
 /*
- * The model driver's commands about messages: see engine.c. Owns what the
- * runners of messages hold, by the number of the step that began each.
+ * The model driver's commands about messages: see engine.c. Owns the grants of pending messages, by
+ * the number of the step that began each.
  */
 #include "engine.h"
 #include "../../net/portals/initiator.h"
@@ -11,7 +11,7 @@
 
 #define FLIGHTS    0x20000u
 
-/* A message that is under way: what its runner holds. */
+/* A pending message with its grant. */
 struct flight {
 	struct grant grant;
 	struct message message, answer;
@@ -136,7 +136,7 @@ static void do_data(struct process_view *view, const uint64_t *n)
 	say("%d", deliver_data(view, &flight_of(n[0])->grant, n[1], pattern + n[3], n[2]));
 }
 
-/* name at bytes: what a get or a send would read, by both ways to read */
+/* name at bytes: the bytes that a get or a send would read, by both ways to read */
 static void do_read(struct process_view *view, const uint64_t *n)
 {
 	const struct grant *grant = &flight_of(n[0])->grant;

@@ -1,10 +1,9 @@
 """The reference model, first half: one process's objects and the calls of their owner.
 
-Plain Python from the rules (numbers in comments), without any of the engine's
-structures: lists are lists, a handle is a name that is never used twice
-(rule 17), so whatever is not in a dictionary is a bad handle. Time does not
-exist here; each method is one call. The second half, portals.py, carries out
-messages. Results are the engine's: 0 or the negative of a PTL_* error.
+Plain Python from the rules (numbers in comments), without any of the engine's structures: lists are
+lists, and a handle is a name that is never used twice (rule 17), so a name that is not in a
+dictionary is an invalid handle. There is no time; each method is one call. The second half,
+portals.py, carries out messages. Results are the engine's: 0 or the negative of a PTL_* error.
 """
 from __future__ import annotations
 
@@ -16,12 +15,12 @@ if TYPE_CHECKING:
     from model.message import Record
 
 BASE = 0x40000000          # first address of the segment
-BYTES = 2560               # of it: what is before DATA the application may not write, and
-DATA, HOLE, STACK = 600, 2304, 2432   # [HOLE, STACK) not use: the readers' words are there
+BYTES = 2560               # of it: the application may not write below DATA, and
+DATA, HOLE, STACK = 600, 2304, 2432   # not access [HOLE, STACK), where the readers' words are
 ANY = 0xffffffff           # every wildcard
 SLOTS = 256                # event slots of all queues
 PIECES = 24                # pieces of all iovec descriptors
-INLINE_BYTES = 99          # what the view says, for its register
+INLINE_BYTES = 99          # the view's value, for its register
 
 (OK, FAIL, NO_INIT, NO_SPACE, SEGV, AC_INDEX_INVALID, EQ_INVALID, HANDLE_INVALID, IFACE_INVALID,
  MD_INVALID, ME_INVALID, NI_INVALID, PID_INVALID, PROCESS_INVALID, PT_INDEX_INVALID,
@@ -42,7 +41,7 @@ DROPPED, IN, OUT, BYTES_IN, BYTES_OUT, COPIED, BUSY, FAILED, REFUSED = range(9)
 
 
 class Limits(NamedTuple):
-    """What PtlNIInit grants: how many of each."""
+    """The limits that PtlNIInit grants."""
     portals: int
     acs: int
     mes: int
@@ -91,10 +90,10 @@ class Descriptor:
     entry: Optional[Entry]
     threshold: int = 0
     room: int = 0                   # bytes of all pieces
-    local: int = 0                  # where the next locally managed operation begins
+    local: int = 0                  # offset of the next locally managed operation
     inactive: bool = False          # less than max_size remains
-    leaving: bool = False           # off its list, goes with its last operation
-    pending: int = 0                # operations begun and not ended
+    leaving: bool = False           # off its list, removed with its last operation
+    pending: int = 0                # operations begun but not ended
 
     def set(self, args: Args, pieces: list) -> None:
         self.args, self.pieces, self.threshold = args, pieces, args.threshold
@@ -116,12 +115,12 @@ class Queue:
     word: int                       # address of the reader's word
     handler: int                    # 1: for each event; 2: when it fills (rule 37)
     next: int = 0                   # number of the next event
-    read: int = 0                   # number that the reader wants next
-    word_read: int = 0              # what the application's word says about that
-    handled: int = 0                # number that the handler gets next, as its word says
-    filled: int = 0                 # changes each time that three quarters come to be full
-    told: int = 0                   # what that was when the handler was called
-    reserved: int = 0               # promised to begun replies (rule 22)
+    read: int = 0                   # number of the reader's next event
+    word_read: int = 0              # the same in the application's word
+    handled: int = 0                # number of the handler's next event, in its word
+    filled: int = 0                 # changes each time the queue becomes three quarters full
+    told: int = 0                   # its value when the handler was called
+    reserved: int = 0               # slots reserved for begun replies (rule 22)
     slots: dict = field(default_factory=dict)
 
     def room(self, needed: int) -> bool:
@@ -129,7 +128,7 @@ class Queue:
         return unseen + self.reserved + needed <= self.count
 
     def left(self, word: int) -> int:
-        """Events from that number on; all are, for a number that makes no sense."""
+        """The events from that number on; all of them if the number is invalid."""
         return min((self.next - word) % (1 << 64), self.count)
 
 
@@ -144,7 +143,7 @@ class Control:
 
 
 class Owner:
-    """One process: its memory, its objects, and its own calls about them."""
+    """One process: its memory, its objects, and its own calls."""
 
     def __init__(self, nid: int, uid: int, jid: int, hard: Limits, operations: int,
                  memory: int = BYTES, slots: int = SLOTS, usable: tuple = (0, 0, 0)):
@@ -153,13 +152,13 @@ class Owner:
         self.slots = slots
         self.usable = usable
         self.memory = bytearray((i * 7 + i // 251 + nid * 85 + 1) & 255 for i in range(memory))
-        self.reached: Counter = Counter()      # (rule, case) that came up, for the tests' own sake
+        self.reached: Counter = Counter()      # (rule, case) that occurred, for coverage
         self.opened = False
-        self.started = self.delivered = 0  # operations ever: links are never used again
+        self.started = self.delivered = 0  # operations ever: links are never reused
         self.format(hard)
 
     def format(self, limits: Limits) -> None:
-        """Everything of before is gone."""
+        """Resets everything."""
         self.limits = limits
         self.portals: list[list[Entry]] = [[] for _ in range(limits.portals)]
         self.acs: list[Optional[Control]] = [None] * limits.acs
@@ -171,15 +170,15 @@ class Owner:
         self.eqs: dict[int, Queue] = {}
         self.records: dict[int, Record] = {}
         self.free = list(range(self.operations))[::-1]
-        self.sends = 0                     # puts started and not yet sent
+        self.sends = 0                     # puts started but not yet sent
         self.pieces_used = 0
         self.counters = [0] * 9
         self.high = [0] * 5
         self.news: list[tuple] = []        # events recorded by this call,
-        self.rung = False                  # one of them for a handler
+        self.rung = False                  # one of them has a handler
 
     def open(self, *wanted: int) -> int:
-        """PtlNIInit: a limit that is 0, or more than there is, is all that there is."""
+        """PtlNIInit: a limit of 0, or above the maximum, means the maximum."""
         granted = [want if 0 < want <= most else most for want, most in zip(wanted, self.hard)]
         granted[1] = granted[1] if granted[1] >= 2 else self.hard.acs
         self.format(Limits(*granted))
@@ -191,7 +190,7 @@ class Owner:
         return OK
 
     def reach(self, rule: int, case: str) -> Any:
-        """Counts that a case of a rule was reached; None, for those that return so."""
+        """Counts that a case of a rule was reached; returns None, for callers that return that."""
         self.reached[rule, case] += 1
         return None
 
@@ -205,7 +204,7 @@ class Owner:
             if count <= 0:
                 return
 
-    # ---- what holds the objects together -------------------------------------
+    # ---- shared by the objects -------------------------------------
 
     def used(self) -> tuple:
         return len(self.mes), len(self.mds), len(self.eqs), len(self.records), self.pieces_used
@@ -231,19 +230,19 @@ class Owner:
         return count == 0 or (address >= BASE and address + count <= BASE + len(self.memory))
 
     def may_use(self, address: int, count: int, write: bool) -> bool:
-        """The same by the application itself: not the hole, and text only to read."""
+        """The same for the application's own access: not the hole, and text is read-only."""
         data, guard, stack = (BASE + offset for offset in self.usable)
         in_hole = address < stack and address + count > guard
         return count == 0 or (self.holds(address, count) and not in_hole
                               and not (write and address < min(data, stack)))
 
     def may_fill(self, md: Descriptor, at: int, count: int) -> bool:
-        """All of it: what the reply to a fetch does."""
+        """All of it, as the reply to a fetch does."""
         return all(self.may_use(BASE + first, here, True)
                    for first, here in self.ranges(md.pieces, at, count))
 
     def spans(self, md: Descriptor, at: int, count: int, write: bool) -> bool:
-        """Rule 35: the application may use these bytes, if it is the operation that checks."""
+        """Rule 35: the application may access these bytes, if the operation is the one to check."""
         if not md.args.options & SPAN:
             return True
         first = md.args.start + at
@@ -275,7 +274,7 @@ class Owner:
             queue.filled, self.rung = queue.next, True
 
     def unlist(self, md: Descriptor) -> None:
-        """Rule 8: off the entry's list, and the entry with it if that empties it."""
+        """Rule 8: removed from the entry's list, with the entry if that leaves it empty."""
         entry, md.entry = md.entry, None
         if entry is not None:
             entry.mds.remove(md)
@@ -296,7 +295,7 @@ class Owner:
         return args.length if args.options & IOVEC else 0
 
     def depart(self, md: Descriptor) -> None:
-        """Rule 8: it leaves its list now, and goes when nothing is pending."""
+        """Rule 8: removed from its list now, and deleted when nothing is pending."""
         md.leaving = True
         self.unlist(md)
 
@@ -470,7 +469,7 @@ class Owner:
         if refused:
             self.reach(24, refused)
             return (MD_NO_UPDATE, *old)
-        if not self.pieces_left(args):                   # the old ones are given back last
+        if not self.pieces_left(args):                   # the old ones are freed last
             return (NO_SPACE, *old)
         self.pieces_used += self.counted(args)
         self.status()
@@ -547,7 +546,7 @@ class Owner:
         return queue.left(queue.handled) if queue and queue.handler else 0
 
     def eq_scribble(self, handle: int, which: int, value: int) -> int:
-        """The application writes something else into a word of its reader (rule 33)."""
+        """The application writes any value into a word of its reader (rule 33)."""
         queue = self.eqs.get(handle)
         if queue is None or which > queue.handler:
             return EQ_INVALID

@@ -1,8 +1,8 @@
-"""The reference model, second half: what messages do to a process.
+"""The reference model, second half: the effects of messages on a process.
 
-See objects.py for the first half and for what a model is, message.py for the words. A message under way
-is a Flight from its begin to its end; `data` may move its bytes in any pieces
-between the two. Rule numbers are those of docs/portals.md section 11.
+See objects.py for the first half and the nature of the model, message.py for the terms. A pending
+message is a Flight from its begin to its end; `data` may move its bytes in any pieces between the
+two. Rule numbers are those of docs/portals.md section 11.
 """
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from model.objects import (
     UNLINK_DISABLE, Descriptor, Limits, Owner, Queue)
 
 
-LONG = 4                   # a list of more entries is called long, in what the tests count
+LONG = 4                   # the tests count a list of more entries as long
 
 
 class Process(Owner):
     """One process with its messages."""
 
     def __init__(self, *fields: Any, **more: Any) -> None:
-        self.barrier = [0] * 18            # messages of each round, and other news, ever
+        self.barrier = [0] * 18            # messages of each round ever, and other counters
         super().__init__(*fields, **more)
 
     def format(self, limits: Limits) -> None:
@@ -63,7 +63,7 @@ class Process(Owner):
         return True
 
     def pending(self) -> int:
-        """How many may still write here: 0 before the process may be formatted again."""
+        """How many operations may still write here: 0 before the block may be formatted again."""
         return self.sends + len([record for record in self.records.values()
                                  if self.opened or not record.waiting])
 
@@ -79,7 +79,7 @@ class Process(Owner):
 
     @classmethod
     def refuse(cls, m: Message, fail: int) -> Optional[Message]:
-        """Rules 16 and 22: the answer to a request that is not carried out."""
+        """Rules 16 and 22: the answer to a discarded request."""
         if m.operation in FETCHES:
             return cls.answer(m, REPLY, fail, 0)
         if m.operation in ACKED and m.ack_request:
@@ -121,7 +121,7 @@ class Process(Owner):
         return False
 
     def place(self, md: Descriptor, m: Message) -> Optional[tuple[int, int]]:
-        """Rules 4 and 5: offset and manipulated length, or None: it rejects."""
+        """Rules 4 and 5: offset and manipulated length, or None if it rejects."""
         needed = NEEDS[m.operation]
         if md.args.options & needed != needed:
             return self.reach(4, "operation")
@@ -160,7 +160,7 @@ class Process(Owner):
         return self.reach(3, "end of list")
 
     def use(self, md: Descriptor, mlength: int) -> None:
-        """Rules 5 to 8: what an accepted operation does to the target's descriptor."""
+        """Rules 5 to 8: the effect of an accepted operation on the target's descriptor."""
         if not md.args.options & MANAGE_REMOTE:
             md.local += mlength
             if md.args.options & MAX_SIZE and md.room - md.local < md.args.max_size:
@@ -202,7 +202,7 @@ class Process(Owner):
         return D_OK, flight
 
     def accept(self, record: Record, md: Descriptor, offset: int, mlength: int) -> Flight:
-        """START, and the answer that will go."""
+        """START, and the answer that will be sent."""
         m = record.message
         self.counters[IN] += 1
         record.link = self.delivered * 2 + 1
@@ -262,12 +262,12 @@ class Process(Owner):
                 mlength, offset, md)
 
     def data(self, flight: Flight, at: int, payload: bytes) -> None:
-        """Rule 9: bytes [at, ...) of the payload; what was not granted is left out."""
+        """Rule 9: bytes [at, ...) of the payload; bytes beyond the grant are left out."""
         count = max(0, min(flight.count - at, len(payload)))
         self.write(flight.pieces, flight.at + at, payload[:count])
 
     def copies_to(self, source: Flight, target: Process, flight: Flight) -> None:
-        """As many bytes as both ranges have, as if through a third place (rule 34)."""
+        """Copies as many bytes as both ranges have, as if through a third buffer (rule 34)."""
         data = self.read(source.pieces, source.at, min(source.count, flight.count))
         target.write(flight.pieces, flight.at, data)
 
@@ -310,8 +310,8 @@ class Process(Owner):
             self.counters[FAILED if fail == NI_FAIL else REFUSED] += 1
 
     def awaited(self, m: Message) -> tuple[Optional[Record], Message]:
-        """Rule 17: the record that waits for this answer, and from its sender, or None. And what
-        there is to believe: rule 15, the initiator knows itself what it has asked for."""
+        """Rule 17: the record that waits for this answer, and from its sender, or None. And the
+        trusted fields: by rule 15 the initiator itself knows its request."""
         record = self.records.get(m.op_handle)
         if record is None or not record.waiting:
             return self.reach(17, "nothing waits"), m
@@ -490,7 +490,7 @@ class Process(Owner):
         return OK, m, self.send(m, put_md, *sent)
 
     def sent(self, flight: Flight, fail: int) -> int:
-        """What was to be sent has left, or never will."""
+        """The message was sent, or never will be."""
         m, md = flight.record.message, flight.record.md
         self.sends -= 1
         if fail == NI_OK:
@@ -504,7 +504,7 @@ class Process(Owner):
         return OK
 
     def owed(self, queue: Queue) -> bool:
-        """END of what has begun or is being sent, UNLINK of what is leaving (rule 24)."""
+        """END of begun or unsent operations, UNLINK of descriptors being unlinked (rule 24)."""
         begun = [record.md for record in self.records.values() if not record.waiting]
         begun += [flight.record.md for flight in self.unsent]
         ends = [md for md in begun if not md.args.options & END_DISABLE]
@@ -513,7 +513,7 @@ class Process(Owner):
         return any(self.eqs.get(md.args.eq) is queue for md in ends + leaving)
 
     def unanswered(self, m: Message) -> int:
-        """The target says nothing: its descriptor disables acks."""
+        """The target sends no ack: its descriptor disables them."""
         record = self.records.get(m.op_handle)
         if record and record.waiting and record.kind == ACK:
             self.give(record)
@@ -522,7 +522,7 @@ class Process(Owner):
     # ---- the death of a peer (rule 22) ---------------------------------------
 
     def died(self, nid: int) -> int:
-        """Everything that it would have ended ends now, in the order of the records."""
+        """Every operation that the peer would have ended ends now, in the order of the records."""
         doomed = [record for record in self.records.values() if record.runner == nid]
         for record in sorted(doomed, key=lambda record: record.number):
             if record.waiting:

@@ -1,9 +1,8 @@
-"""The generator of steps, for both drivers: weighted random, aimed by the model's state.
+"""The generator of steps, for both drivers: weighted random steps that use the model's state.
 
-`Sequence(world, below)` makes steps; `below(n)` gives a number from 0 to n - 1,
-from a seeded generator or from Hypothesis. Most steps are aimed at something
-that works; the rest has one thing wrong with it. Smaller numbers are the
-simpler choices, so that Hypothesis shrinks towards them.
+`Sequence(world, below)` makes steps; `below(n)` gives a number from 0 to n - 1, from a seeded
+generator or from Hypothesis. Most steps should succeed; the rest have one error. Smaller numbers
+are the simpler choices, so that Hypothesis shrinks towards them.
 """
 from __future__ import annotations
 
@@ -37,8 +36,8 @@ class Sequence:
         self.world, self.below = world, below
         self.made = 0
         self.mood = None
-        self.first: list[tuple] = []            # steps that the next one needs before it
-        self.gone: list[int] = []               # names that objects had
+        self.first: list[tuple] = []            # steps needed before the next one
+        self.gone: list[int] = []               # names of removed objects
         self.kinds = [kind for kind, weight in WEIGHTS.items() for _ in range(weight)]
 
     # ---- choices -------------------------------------------------------------
@@ -50,7 +49,7 @@ class Sequence:
         return things[self.below(len(things))]
 
     def handle(self, live: Iterable[int]) -> int:
-        """A name from `live`; sometimes of something that is gone, or a forgery."""
+        """A name from `live`; sometimes of a removed object, or a forgery."""
         live = list(live)
         if live and not self.chance(6):
             return self.pick(live)
@@ -63,13 +62,13 @@ class Sequence:
 
     def new(self) -> int:
         self.made += 1
-        self.gone.append(self.made)             # may be used only after it has gone, or before
+        self.gone.append(self.made)             # may be used only after it was removed, or before
         return self.made
 
     # ---- steps ---------------------------------------------------------------
 
     def next(self) -> list[tuple]:
-        """The next step, or a few that belong together."""
+        """The next step, or a group of steps."""
         while True:
             p = int(self.chance(25))
             process = self.world.processes[p]
@@ -80,10 +79,10 @@ class Sequence:
                 return self.first + steps
 
     def mended(self, process: Process, kind: str) -> str:
-        """What is needed instead, where the state leaves little to the step that was drawn.
+        """A replacement where the drawn step would have little effect in this state.
 
-        Every 60 steps or so the mood changes: then operations are not ended, or
-        events not read, or objects not removed."""
+        About every 60 steps the mode changes: then operations are not ended, or events not read,
+        or objects not removed."""
         if self.made % 60 == 0:
             self.mood = self.pick((None, None, "end", "eq_get", "remove"))
         if not process.opened:
@@ -107,7 +106,7 @@ class Sequence:
         return kind
 
     def me_fields(self) -> tuple:
-        """What an entry matches: one, all, or anything between."""
+        """An entry's match criteria: from one message to all."""
         bits = self.below(4) | (self.below(16) << 60 if self.chance(10) else 0)
         sort = self.below(5)
         if sort < 2:
@@ -159,7 +158,7 @@ class Sequence:
             (BASE + BYTES - 20, 40)))
 
     def iovec(self, p: int) -> tuple[int, int]:
-        """An array of pieces in the application's memory: where, how many."""
+        """An array of pieces in the application's memory: address and count."""
         count = self.pick((2, 0, 1, 3, 4, 5, 9))
         at = 8 * self.below(HOLE // 8 - 2 * count)
         pieces = []
@@ -217,7 +216,7 @@ class Sequence:
                test)
 
     def test(self, process: Process) -> int:
-        """The queue that rule 24 asks, often one that is empty."""
+        """The queue that rule 24 tests, often an empty one."""
         if not self.chance(70):
             return 0
         calm = [name for name, queue in process.eqs.items() if queue.next == queue.read]
@@ -296,7 +295,7 @@ class Sequence:
         return max(0, min(md.room, BASE + self.below(BYTES) - md.args.start))
 
     def somewhere(self, nid: int) -> tuple[int, int]:
-        """A portal and match bits; those of an entry that takes something, if nid has one."""
+        """A portal and match bits; those of an entry that accepts something, if nid has one."""
         entries = [(pt, entry.bits) for pt, portal in enumerate(self.world.processes[nid].portals)
                    for entry in portal if entry.mds and entry.mds[0].active()] if nid < 2 else []
         return self.pick(entries) if entries else (self.below(3), self.below(4))
@@ -342,7 +341,7 @@ class Sequence:
             yield "sent", p, self.pick(mine), self.pick((NI_OK, NI_OK, NI_OK, NI_FAIL))
 
     def aimed(self, process: Process, kinds: tuple = (PUT, GET)) -> Message:
-        """A request that some descriptor should take."""
+        """A request that some descriptor should accept."""
         ready = [entry for portal in process.portals for entry in portal
                  if entry.mds and entry.mds[0].active()]
         entry = self.pick(ready) if ready else None
@@ -388,7 +387,7 @@ class Sequence:
 
     def ac_set(self, p: int, process: Process) -> Iterator[tuple]:
         if self.chance(15):
-            yield "ac_set", p, 0, ANY, ANY, ANY, ANY, ANY     # all come in again
+            yield "ac_set", p, 0, ANY, ANY, ANY, ANY, ANY     # all are admitted again
             return
         index = self.pick((1, 2, 3, 3, 4, 5, ANY)) if self.chance(90) else 0
         yield ("ac_set", p, index, self.pick((ANY, ANY, 0, 1, 2)), self.pick((ANY, ANY, 1, 2)),
@@ -396,7 +395,7 @@ class Sequence:
                self.pick((ANY, ANY, 0, 1, 7, 8, 9)))
 
     def spoiled(self, m: Message) -> Message:
-        """The same with one field wrong, or just different."""
+        """The same with one field wrong or different."""
         field, values = self.pick((
             ("source_nid", (0, 1, 2, 3, 9)), ("source_pid", (1, 2, 3)), ("target_pid", (0, 2, ANY)),
             ("target_nid", (2, ANY)), ("uid", (0, 1000)), ("jid", (0, 8, ANY)),
@@ -433,7 +432,7 @@ class Sequence:
         return OWN + self.below(HOLE - 128)
 
     def answer(self, p: int, process: Process) -> Iterator[tuple]:
-        """An ack or a reply arrives: one that was made, one that is awaited, or neither."""
+        """An ack or a reply arrives: a real one, an expected one, or neither."""
         arrived = [m for m in self.world.answers if m.target_nid == p]
         waiting = [record for record in process.records.values() if record.waiting]
         if waiting and not self.chance(30):
@@ -448,7 +447,7 @@ class Sequence:
         elif arrived:
             m = self.pick(arrived)
             if not self.chance(20):
-                self.world.answers.remove(m)        # else it comes twice
+                self.world.answers.remove(m)        # otherwise it arrives twice
         else:
             return
         if self.chance(20):
@@ -458,7 +457,7 @@ class Sequence:
                 {"eq_handle": 0},
                 {"source_nid": self.below(4)}, {"source_pid": 1 + self.below(2)},
                 {"operation": self.pick((ACK, REPLY))})))
-        if self.chance(6):                          # what is not believed, or not read
+        if self.chance(6):                          # refused or not read
             m = m._replace(**self.pick(({"pt_index": 9}, {"match_bits": WHOLE}, {"offset": 5},
                                         {"length": 3}, {"hdr_data": 6}, {"sequence": 7},
                                         {"target_pid": 2}, {"uid": 0}, {"jid": ANY})))
@@ -503,7 +502,7 @@ class Sequence:
         name, source = self.pick(names), self.pick(sources)
         q, range_ = world.range_of(source)
         if q == p and len(range_.pieces) + len(world.flights[name][1].pieces) > 2:
-            return                              # what overlaps then is not specified
+            return                              # the result of this overlap is unspecified
         yield "copy", p, name, q, source
 
     def other(self, p: int, process: Process) -> Iterator[tuple]:
@@ -552,7 +551,7 @@ class Sequence:
             yield "open", p, *self.limits()
 
     def limits(self) -> tuple:
-        """What PtlNIInit asks for: often all."""
+        """The limits that PtlNIInit requests: often all."""
         if not self.chance(50):
             return tuple(HARD)
         limits = [self.pick((most, most, 0, most + 1, 1 + self.below(most))) for most in HARD]

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""make soak: random sequences with fresh seeds until the time is over.
+"""make soak: random sequences with new seeds until the time is over.
 
-Prints a seed per run; stops at the first difference with a sequence that is as
-short as it gets by leaving out steps. `soak.py --seed N` repeats one run.
+Prints a seed per run; stops at the first difference with a sequence that is minimised by removing
+steps. `soak.py --seed N` repeats one run.
 """
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from model.compare import Comparison, Difference, Engine, minimise  # noqa: E402
 from model.sequences import Sequence  # noqa: E402
 
 PROGRAM = Path(__file__).resolve().parents[2] / "build" / "host" / "model-engine"
-WORLD = 2500                # steps of one world; names are few, so that mistakes shrink soon
+WORLD = 2500                # steps of one world; few names, so that failures are minimised quickly
 
 
 def run(seed: int, steps: int) -> Counter:
-    """About `steps` steps from one seed; what occurred. Raises a minimised Difference."""
+    """About `steps` steps from one seed; returns the cases that occurred. Raises a minimised
+    Difference."""
     source = random.Random(seed)
     seen: Counter = Counter()
     with Engine(PROGRAM) as engine:

@@ -16,8 +16,8 @@ struct known {
 	int64_t name;
 };
 
-/* Per space: two processes' handles may be equal; the last is of initiators
- * that have no block here. */
+/* One per process, as handles of two processes may be equal; the last is for initiators without
+ * a block here. */
 static struct names {
 	handle_t handles[NAMES];
 	struct known known[BUCKETS];
@@ -64,7 +64,7 @@ static handle_t remember(int64_t name, handle_t handle)
 	return handle;
 }
 
-/* A handle that no object ever gets. */
+/* A handle that no object ever has. */
 static handle_t forged(enum handle_kind kind, uint64_t number)
 {
 	return (uint64_t)kind << HANDLE_KIND_SHIFT | 1ULL << 58 | number * HANDLE_NEXT | 1;
@@ -89,10 +89,10 @@ handle_t name_to_handle(int64_t name)
 		return remember(name, forged(KIND_ME, code));
 	switch (code % 4) {
 	case 0: return remember(name, base ^ 1ULL << 57);                 /* generation */
-	case 1: return remember(name, base | 0xffff);                     /* index out of the pool */
+	case 1: return remember(name, base | 0xffff);   /* index outside the pool */
 	case 2: return remember(name, (base & ~HANDLE_KIND_MASK) |
 					       (uint64_t)KIND_CT << HANDLE_KIND_SHIFT);
-	default: return remember(name, base | HANDLE_KIND_MASK);          /* no kind at all */
+	default: return remember(name, base | HANDLE_KIND_MASK);          /* invalid kind */
 	}
 }
 

@@ -13,17 +13,17 @@
 /* Forget all names. */
 void names_reset(void);
 
-/* From now on names and handles are those of node `nid`'s process. */
+/* Names and handles are now those of node `nid`'s process. */
 void names_of(uint32_t nid);
 
 /*
- * What a name stands for. Positive: the object that the step of this number
- * made, or a handle of nothing if it made none. 0: no handle. -1: all ones.
- * Below: a forgery of the handle of name (-10 - n) / 4, of four sorts.
+ * The handle of a name. Positive: the object that the step of this number made, or an unused handle
+ * if it made none. 0: no handle. -1: all ones. Below: a forgery of the handle of name (-10 - n) /
+ * 4, of four kinds.
  */
 handle_t name_to_handle(int64_t name);
 
-/* `name` now stands for `handle`; 0 if that handle was ever another's, or is of
+/* Give `handle` the name `name`; returns 0 if that handle was ever another object's, or is of
  * another kind. */
 int name_set(int64_t name, handle_t handle, enum handle_kind kind);
 
@@ -44,7 +44,7 @@ void message_from(struct message *message, const uint64_t *numbers);
 
 uint32_t crc_of(uint32_t crc, const void *bytes, uint64_t count);
 
-/* Bytes that messages carry: the same as in sequences.py. */
+/* The payload of messages: the same as in sequences.py. */
 extern uint8_t pattern[PATTERN_BYTES];
 void pattern_fill(void);
 

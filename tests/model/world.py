@@ -1,8 +1,8 @@
-"""Steps on the model, and what the engine has to print for them.
+"""Steps on the model, and the lines that the engine must print for them.
 
-A step is a tuple: a command of engine.c, the process, and numbers; objects are
-named by the number of the step that made them. So a step needs nothing that a
-run finds out, and stays legal when others before it are left out.
+A step is a tuple: a command of engine.c, the process, and numbers; objects are named by the number
+of the step that made them. So a step depends on no result of a run, and stays valid when earlier
+ones are removed.
 """
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from model.portals import Process
 
 HARD = Limits(portals=8, acs=4, mes=20, mds=20, eqs=4, me_list=20, pieces=256)
 OPERATIONS = 6
-OWN = 10000                # an inline payload from here on lies in the target's own segment
+OWN = 10000                # an inline payload from here on is in the target's own segment
 PATTERN = bytes(((i * i * 7 + i * 13 + i // 256 * 101) & 0xffffffff) >> 2 & 255
                 for i in range(8192))
 
-# Where a descriptor's options are among a step's numbers.
+# Index of a descriptor's options in a step's numbers.
 OPTIONS_AT = {"md_attach": 6, "md_insert": 6, "md_bind": 5, "md_update": 7, "post_entry": 13}
 
 
@@ -30,16 +30,16 @@ def numbers(values: Iterable[object]) -> str:
 
 
 class LeftOut(Exception):
-    """The step makes no sense without one that was left out."""
+    """The step depends on one that was removed."""
 
 
 class World:
-    """Two processes that get steps; what they must answer; what has happened so far."""
+    """Two processes that carry out steps, the expected results, and the state so far."""
 
     def __init__(self) -> None:
         self.processes = [Process(nid, 1000 + nid, 7, HARD, OPERATIONS, usable=(DATA, HOLE, STACK))
                           for nid in (0, 1)]
-        self.flights: dict[int, tuple[int, Flight]] = {}   # begun and not ended
+        self.flights: dict[int, tuple[int, Flight]] = {}   # begun but not ended
         self.ended: list[tuple[int, int]] = []             # (process, name)
         self.unsent: dict[int, tuple[int, Flight]] = {}
         self.initiated: dict[int, tuple[int, Message]] = {}
@@ -48,7 +48,7 @@ class World:
         self.seen: Counter = Counter()
 
     def apply(self, step: tuple) -> str:
-        """Carry out a step: the line that the engine must print."""
+        """Carry out a step; returns the line that the engine must print."""
         command, p, *rest = step
         process = self.processes[p]
         process.news.clear()
@@ -86,7 +86,7 @@ class World:
         return process.open(*limits)
 
     def forget(self, process: Process) -> None:
-        """Its block is formatted again: nothing of it is under way any more."""
+        """Its block is formatted again: none of its operations are pending any more."""
         for name, (p, _) in list(self.flights.items()):
             if p == process.nid:
                 del self.flights[name]
@@ -111,7 +111,7 @@ class World:
     # ---- messages ------------------------------------------------------------
 
     def upcall(self, process: Process) -> int:
-        """Whether an event was recorded that is for a handler."""
+        """Whether an event was recorded that has a handler."""
         return int(process.rung)
 
     def started(self, process: Process, name: int, result: int, message: Message,
@@ -157,7 +157,7 @@ class World:
         return 0
 
     def range_of(self, name: int) -> tuple[int, Flight]:
-        """What may be touched: nothing once the death of its runner has ended it."""
+        """The range that may be accessed: none once its runner's death has ended it."""
         if name in self.unsent:
             return self.unsent[name]
         p, flight = self.flights[name]
@@ -166,7 +166,7 @@ class World:
         return p, flight
 
     def do_copy(self, process: Process, name: int, q: int, source_name: int) -> int:
-        """From range to range, as a link does that maps both."""
+        """Copies from range to range, like a link that maps both."""
         _, flight = self.range_of(name)
         _, source = self.range_of(source_name)
         if q == process.nid and len(source.pieces) + len(flight.pieces) > 2:
@@ -183,7 +183,7 @@ class World:
             payload = bytes(process.memory[seed - OWN:seed - OWN + 128])
         result, flight, fetched = process.inline(message, payload)
         if result or message.operation not in FETCHES:
-            fetched = b"\xee" * 64              # the result is not touched
+            fetched = b"\xee" * 64              # the result is not changed
         answer = None if message.operation == REPLY else flight.answer
         return (*self.granted(process, result, 0, None), zlib.crc32(fetched),
                 *self.answered(answer))

@@ -2,10 +2,10 @@
  * collectives ROUNDS SEED MOST: every collective call of MPI, with random sizes, roots and
  * operations, against a serial model.
  *
- * All ranks draw the same random numbers, and each element of each call is a function of the call,
- * of the ranks it goes from and to, and of its place: so each rank knows what it must get. Half of
- * the calls are nonblocking. Blocks of the calls that take displacements have gaps between
- * them, which must stay as they are. At most MOST elements go from one rank to another.
+ * All ranks draw the same random numbers, and each element is a function of the call, its source
+ * and target rank, and its index, so each rank knows what it must receive. Half of the calls are
+ * nonblocking. Calls with displacements have gaps between their blocks, which must not change. At
+ * most MOST elements go from one rank to another.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 
 #define ELEMENT MPI_UINT64_T
 #define GAP     UINT64_C(0x6170616761706167)
-#define SIZES   (1L << 27)          /* the place of an element that is none: a size */
+#define SIZES   (1L << 27)          /* an index beyond all elements, for drawing sizes */
 
 /* A call, or its nonblocking form and a wait. */
 #define CALL(name, nonblocking, ...) do { \
@@ -29,10 +29,10 @@
 } while (0)
 
 static int rank, size, most, round_now;
-static const char *what;            /* the call under way */
-static uint64_t shared;             /* the random numbers that all ranks draw */
+static const char *what;            /* name of the current call */
+static uint64_t shared;             /* state of the random numbers that all ranks draw */
 static uint64_t call;               /* changes with each call */
-static uint64_t *out, *in;          /* buffers with room for all that one call can move */
+static uint64_t *out, *in;          /* buffers for the largest call */
 static int *counts, *firsts, *counts2, *firsts2;
 static MPI_Datatype *types;         /* all of them ELEMENT */
 
@@ -49,7 +49,7 @@ static int draw(int bound)
 	return (shared = mix(shared)) % bound;
 }
 
-/* A size: mostly a few elements, sometimes many. */
+/* A random size: mostly a few elements, sometimes many. */
 static int draw_count(void)
 {
 	return draw(draw(4) ? 9 : most + 1);
@@ -69,14 +69,15 @@ static void check(long i, uint64_t wanted)
 	MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* Elements [first, first + count) of what came from `from` for `to`, whose own begin at 0. */
+/* Check elements [first, first + count) of the block from `from` for `to`; the values' own index
+ * starts at 0. */
 static void check_block(long first, int count, int from, int to)
 {
 	for (int i = 0; i < count; i++)
 		check(first + i, value(from, to, i));
 }
 
-/* Before each call: a new function of values, what this rank sends to `to`, an empty input. */
+/* Before each call: new values, this rank's data for `to`, and an empty input buffer. */
 static void begin(long elements)
 {
 	call = mix(call);
@@ -125,7 +126,7 @@ static void scatter(void)
 	check_block(0, n, root, rank);
 }
 
-/* Blocks of random sizes with gaps of random sizes behind them. Returns where they end. */
+/* Blocks of random sizes, each followed by a gap of random size. Returns their end. */
 static long draw_blocks(void)
 {
 	long end = 0;
@@ -211,7 +212,7 @@ static void alltoall(void)
 		check_block((long)n * r, n, r, rank);
 }
 
-/* Each pair of ranks has a size of its own. Alltoallw counts places in bytes. */
+/* Each pair of ranks has its own size. Alltoallw's displacements are in bytes. */
 static void alltoallv(int unit)
 {
 	long to_end = 0, from_end = 0;
@@ -241,7 +242,7 @@ static void alltoallv(int unit)
 
 /* ---- reductions ---- */
 
-/* x -> a x + b, a and b in the halves of an element: joining two of them has an order. */
+/* x -> a x + b, with a and b in the halves of an element: composition is not commutative. */
 static uint64_t join(uint64_t first, uint64_t then)
 {
 	uint32_t a = first >> 32, b = first, c = then >> 32, d = then;
@@ -265,7 +266,7 @@ static struct {
 	uint64_t (*model)(uint64_t, uint64_t);
 } operations[] = { { 0, join }, { MPI_SUM, sum }, { MPI_MAX, largest }, { MPI_BXOR, parity } };
 
-/* Element i of the values for `to`, of ranks 0 to last, reduced. */
+/* The reduction over ranks 0 to last of element i for `to`. */
 static uint64_t reduced(int o, int last, int to, long i)
 {
 	uint64_t result = value(0, to, i);
@@ -352,7 +353,7 @@ static void exscan(void)
 
 /* ---- neighbours, and barriers ---- */
 
-enum { NEIGHBOURS = 4 };            /* at most: this rank itself, and those around it */
+enum { NEIGHBOURS = 4 };            /* at most: this rank and adjacent ones */
 
 static MPI_Comm around;
 static int degree, source[NEIGHBOURS], target[NEIGHBOURS];
@@ -407,7 +408,7 @@ static void neighbor_alltoall(void)
 		check_block((long)n * i, n, source[i], rank);
 }
 
-/* As alltoallv(), with the sizes that draw_blocks() gives to the senders. */
+/* Like alltoallv(), with the sizes that draw_blocks() draws for the senders. */
 static void neighbor_alltoallv(int in_bytes)
 {
 	MPI_Aint to[NEIGHBOURS], from[NEIGHBOURS];
@@ -441,10 +442,10 @@ static void neighbor_alltoallv(int in_bytes)
 	}
 }
 
-/* Of a number of rank 0's, to which each rank adds 1 before a barrier. */
+/* A window of a number at rank 0, to which each rank adds 1 before a barrier. */
 static MPI_Win window;
 
-/* A rank that leaves a barrier sees that all have come. */
+/* A rank that leaves a barrier sees that all have entered it. */
 static void barrier(void)
 {
 	MPI_Request request;

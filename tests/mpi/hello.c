@@ -1,5 +1,5 @@
-/* Pi by all ranks, which rank 0 prints; with "abort N" the last rank aborts, with "leave N" the
- * first one ends early. */
+/* All ranks compute pi, and rank 0 prints it. With "abort N" the last rank aborts, with "leave
+ * N" the first one exits early. */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Pi by all ranks, with the binding of C and with that of C++. */
+/* All ranks compute pi, with MPI's binding for C and with that for C++. */
 #include <cstdio>
 #include <iostream>
 #include <mpi.h>

@@ -1,9 +1,9 @@
 /*
- * limits WHAT: what MPI has no means for here ends with an error that says so.
+ * limits WHAT: features that MPI lacks here end with an error that says so.
  *
  *   clocks   MPI_WTIME_IS_GLOBAL is true only if the ranks' clocks agree
  *   windows  MPI_Finalize closes windows that are not freed
- *   spawn    MPI_Comm_spawn returns an error, to a program that asked for it
+ *   spawn    MPI_Comm_spawn returns an error to a program that asked for error codes
  *   shared   each rank is alone in its communicator of shared memory
  */
 #include <math.h>
@@ -22,8 +22,8 @@ static int fail(const char *what)
 	return 1;
 }
 
-/* How far rank 0's clock is from `other`'s beyond what the shortest round trip explains: seen by
- * rank 0. */
+/* The difference between the clocks of rank 0 and `other`, beyond half of the shortest round
+ * trip; known to rank 0. */
 static double clock_error(int other)
 {
 	double shortest = 1e9, error = 0, start, theirs, end;

@@ -1,5 +1,5 @@
 /*
- * many: as many ranks as there are meet, and add their numbers up.
+ * many: any number of ranks meet and sum their numbers.
  */
 #include <mpi.h>
 #include <stdio.h>

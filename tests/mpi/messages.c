@@ -2,9 +2,9 @@
  * messages ROUNDS SEED MOST: messages and one-sided operations of random sizes, all data checked.
  *
  * In a round each rank sends some messages to each rank, itself included, of 0 to MOST bytes, with
- * tags that are received in another order; half of the receives are posted before the sends begin.
- * Messages of one tag between two ranks must keep their order. Then each rank puts a block into the
- * window of each rank, adds to a number there, and gets another's blocks back.
+ * tags that are received in a different order; half of the receives are posted before the sends
+ * begin. Messages of one tag between two ranks must keep their order. Then each rank puts a block
+ * into the window of each rank, adds to a number there, and gets another's blocks back.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -31,7 +31,7 @@ static uint64_t value(int from, int to, int message, uint64_t what)
 			      mix((uint64_t)message << 40 | what)));
 }
 
-/* How many bytes: mostly few. The message whose `what` is 0 says it. */
+/* A random length, mostly short; it is the value with `what` 0. */
 static int length(int from, int to, int message)
 {
 	uint64_t drawn = value(from, to, message, 0);
@@ -106,7 +106,7 @@ static void exchange(unsigned char *in, unsigned char *out)
 
 /* ---- one-sided ---- */
 
-/* A block for each rank, and a number behind them. */
+/* A block for each rank, followed by a number. */
 static void put_and_get(unsigned char *memory, unsigned char *out, unsigned char *in, MPI_Win window)
 {
 	size_t end = (size_t)most * size;
@@ -149,7 +149,7 @@ int main(int argc, char **argv)
 	if (rounds < 1)
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	seed = strtoull(argv[2], NULL, 0);
-	most = atoi(argv[3]) / 8 * 8 + 8;       /* the number behind the blocks is aligned */
+	most = atoi(argv[3]) / 8 * 8 + 8;       /* the number after the blocks is aligned */
 	bytes = (size_t)most * size * EACH;
 	in = malloc(bytes);
 	out = malloc(bytes);

@@ -1,19 +1,20 @@
 /*
- * phases PHASE: one of twenty kinds of communication without end, while the test ends the machine of
- * a rank. Rank 0 says "running" after some rounds. Errors are MPI's own: they end the job.
+ * phases PHASE: one of twenty kinds of communication in an endless loop, while the test ends the
+ * machine of a rank. Rank 0 prints "running" after some rounds. Errors are MPI's own: they end the
+ * job.
  */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum {
-	ELEMENTS = 5000,                /* of one block: more than what travels at once */
+	ELEMENTS = 5000,                /* of one block: more than the eager limit */
 	ROUNDS = 20                     /* before "running" */
 };
 
 static int rank, size, next, before;
 static long *from, *to;                 /* a block for each rank */
-static int *counts, *pairs, *firsts;     /* sizes of blocks, by rank and by pair; places */
+static int *counts, *pairs, *firsts;     /* sizes of blocks, by rank and by pair; displacements */
 static MPI_Win window;
 
 static void barrier(void)
@@ -146,7 +147,7 @@ static void create(void)
 	MPI_Comm_free(&copy);
 }
 
-/* One-sided alone: no rank waits for what another one does. */
+/* One-sided only: no rank waits for another. */
 static void flush(void)
 {
 	MPI_Put(from, ELEMENTS, MPI_LONG, next, 0, ELEMENTS, MPI_LONG, window);

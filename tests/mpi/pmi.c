@@ -1,4 +1,4 @@
-/* Each call of PMI with its results and errors; then it ends in the way that argv[1] names. */
+/* Each call of PMI with its results and errors; argv[1] names how the program ends. */
 #include <margay.h>
 #include <pmi.h>
 #include <portals3.h>
@@ -84,7 +84,7 @@ static void check_spawn(void)
 	CHECK(errors[0] == PMI_FAIL && errors[2] == PMI_FAIL && errors[3] == 0);
 }
 
-/* PMI keeps no interface: the last PtlNIFini of the program ends all of it. */
+/* PMI does not keep the interface open: the program's last PtlNIFini closes it. */
 static void check_interface(void)
 {
 	ptl_handle_ni_t ni;

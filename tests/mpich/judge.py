@@ -1,18 +1,19 @@
-"""Did a run of MPICH's tests pass? As its own runner (runtests) decides by output and status."""
+"""Whether a run of MPICH's tests passed, decided by output and status like its own runner
+(runtests)."""
 from __future__ import annotations
 
 import re
 
-LAUNCHER = 125                           # of margay run: its own errors
+LAUNCHER = 125                           # margay run's own errors
 TIMEOUT = 124
 GOOD = re.compile(r"\s*No [Ee]rrors\s*")
 ALSO_GOOD = re.compile(r"\s*Test Passed\s*")
-# The second is what margay run says of a network with loss.
+# The second is margay run's message about a network with loss.
 IGNORED = ("FORTRAN STOP", "margay: switch: faults from seed")
 
 
 def by_output(text: str, status: int) -> str:
-    """One line says `No Errors`, no line says anything else, the status is 0."""
+    """The only line is `No Errors`, and the status is 0."""
     found = False
     for line in text.splitlines():
         if any(part in line for part in IGNORED) or ALSO_GOOD.fullmatch(line):
@@ -31,7 +32,7 @@ def by_status(text: str, status: int) -> str:
 
 
 def by_both(text: str, status: int) -> str:
-    """It must fail, and say `No Errors` nevertheless."""
+    """It must fail, but print `No Errors`."""
     return by_status(text, status) or by_output(text, 0)
 
 
@@ -40,8 +41,8 @@ VERDICTS = {"": by_output, "TestStatus": by_status, "TestErrFatal": by_status,
 
 
 def judged(verdict: str, text: str, status: int, waits: bool) -> str:
-    """'' if it passes, or what is wrong. A test that waits for its end by the time limit passes so;
-    of another one the end by time is never right."""
+    """'' if it passes, or the failure. A test that expects the time limit passes by it; for
+    others a timeout is a failure."""
     if status == LAUNCHER:
         return "margay run: " + " ".join(text.splitlines()[:1])
     if status == TIMEOUT and not (waits and verdict == "TestErrFatal"):

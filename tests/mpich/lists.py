@@ -1,9 +1,9 @@
-"""The lists of MPICH's tests: what is run, on how many ranks, with what, and how it is judged.
+"""The lists of MPICH's tests: programs, numbers of ranks, arguments, and verdicts.
 
 A list is a file of lines `program ranks key=value ...`, or `folder` for the lists of that folder.
-MPICH's own runner reads `testlist`, what is generated from one description of datatypes
-(`testlist.dtp`) and from one of algorithms (`testlist.cvar`); those for graphics processors
-(`testlist.gpu`) it reads on machines that have one. So do we.
+MPICH's own runner reads `testlist`, the lists generated from one description of datatypes
+(`testlist.dtp`) and from one of algorithms (`testlist.cvar`); and, on machines with graphics
+processors, `testlist.gpu`. So do we.
 """
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ FOLDERS = ("attr", "coll", "comm", "datatype", "errhan", "errors", "group", "inf
 # Counted, but not run: a node has one thread and starts no process.
 OUT_OF_SCOPE = ("threads", "spawn")
 LISTS = ("testlist", "testlist.dtp", "testlist.cvar")
-RANKS = 2                                # of a line that names no number
-SECONDS = 180                            # and no time
+RANKS = 2                                # default of a line
+SECONDS = 180                            # likewise
 
 
 @dataclass
@@ -29,12 +29,12 @@ class Entry:
     ranks: int
     args: list[str] = field(default_factory=list)
     env: list[str] = field(default_factory=list)
-    verdict: str = ""                    # how it is judged, if not by its output (judge.py)
+    verdict: str = ""                    # the verdict, if not by output (judge.py)
     seconds: int = SECONDS
-    memory: float = 0.0                  # of all ranks together, in GB, where the list names it
+    memory: float = 0.0                  # of all ranks together, in GB, if the list has it
     xfail: str = ""                      # the list's reason why MPICH fails it
-    source: str = LISTS[0]               # the list that it stands in
-    number: int = 1                      # of those that are equal
+    source: str = LISTS[0]               # its list
+    number: int = 1                      # among equal lines
 
     @property
     def top(self) -> str:
@@ -51,7 +51,7 @@ class Entry:
 
 
 def entry(folder: str, line: str) -> Entry | None:
-    """That of a line, or None of one that is empty. Other keys are for other machines."""
+    """The entry of a line, or None if it is empty. Other keys are for other machines."""
     words = line.split("#")[0].split()
     if not words or words[0].startswith("!"):
         return None
@@ -77,7 +77,7 @@ def entry(folder: str, line: str) -> Entry | None:
 
 
 def listed(suite: Path, folder: str) -> Iterator[Entry]:
-    """All of a folder and of those that its lists name."""
+    """All entries of a folder and of the folders in its lists."""
     for name in LISTS:
         path = suite / folder / name
         lines = path.read_text(encoding="latin-1").splitlines() if path.exists() else []
@@ -107,7 +107,7 @@ def all_of(suite: Path, folders: tuple[str, ...] = FOLDERS) -> list[Entry]:
 
 
 def out_of_scope(suite: Path) -> dict[str, int]:
-    """How many lines are for what a node does not have."""
+    """The number of lines that need what a node lacks."""
     count = dict.fromkeys(OUT_OF_SCOPE, 0)
     for path in suite.rglob("testlist*"):
         parts = path.relative_to(suite).parts

@@ -46,15 +46,16 @@ from lists import FOLDERS, LISTS, Entry, all_of, out_of_scope  # noqa: E402
 MARGAY = suite.TOOLS / "margay"
 LINKS = ("shm", "virtio")
 REASONS = HERE / "reasons.txt"
-BOOT = 120                               # seconds; a node may be slow to start beside others
-TIMES_SLOWER = 3                         # a node without KVM than what the lists have in mind
-# Megabytes of all nodes of a run together; a node takes of the host what its program touches.
+BOOT = 120                               # seconds; a node may start slowly on a busy host
+TIMES_SLOWER = 3                         # a node without KVM than the lists assume
+# Megabytes of all nodes of a run together; a node uses only as much of the host's as its program
+# touches.
 MEMORY, MOST, LEAST = 8192, 2048, 64
 KEPT = 2000                              # characters of the output of a test that failed
 
 
 def node_memory(one: Entry) -> int:
-    """Megabytes of each node: what the list says for all together, or an equal share."""
+    """Megabytes of each node: an equal share of the list's total, or of the default."""
     wanted = one.memory * 1024 / one.ranks * 1.25
     return int(max(min(MEMORY / one.ranks, MOST), LEAST, wanted))
 
@@ -74,7 +75,7 @@ def seconds(one: Entry, chosen: argparse.Namespace) -> int:
 
 
 def run(one: Entry, chosen: argparse.Namespace) -> dict:
-    """Runs it in a folder of its own, with itself as the only file, and judges."""
+    """Runs it in its own folder, where the program is the only file, and judges the result."""
     words, limit = command(one, chosen), seconds(one, chosen)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="run-", dir=suite.WORK) as folder:
@@ -94,7 +95,7 @@ def run(one: Entry, chosen: argparse.Namespace) -> dict:
 
 
 class Results:
-    """What became of each, by name; kept in a file while they come in."""
+    """The results by name, written to a file as they arrive."""
 
     def __init__(self, path: Path, resume: bool) -> None:
         self.path = path
@@ -114,7 +115,7 @@ class Results:
 
 
 class File:
-    """The reasons on file; a line is for a program or for the names that match a pattern."""
+    """The reasons on file; a line is for a program or for names that match a pattern."""
 
     def __init__(self, path: Path) -> None:
         self.lines = reasons(path)
@@ -147,7 +148,8 @@ def chosen_of(entries: list[Entry], chosen: argparse.Namespace) -> list[Entry]:
 
 
 def run_all(entries: list[Entry], results: Results, chosen: argparse.Namespace) -> None:
-    """In their order, as many at a time as their ranks allow; one with a need of memory alone."""
+    """Runs the entries in order, as many at a time as their ranks allow; one with a memory
+    requirement runs alone."""
     lock = threading.Lock()
 
     def one_run(one: Entry) -> None:
@@ -189,7 +191,7 @@ def summary(entries: list[Entry], results: Results, wrong: int, seconds: float) 
 
 
 def surprises(entries: list[Entry], results: Results, file: File) -> list[str]:
-    """What is not as on file."""
+    """The results that differ from those on file."""
     found = []
     for one in entries:
         result, reason = results.known[one.name], file.of(one)

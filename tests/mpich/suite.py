@@ -1,8 +1,8 @@
 """MPICH's tests: unpacked from Debian's source of MPICH, configured for nodes, and built.
 
 MPICH's own configure script and makefiles build them, with mpicc, mpicxx and mpifort. The script
-takes half a minute, once; the programs are kept as well, and linked again when a library that they
-are linked with is newer.
+takes half a minute, once; the programs are kept too, and linked again when one of their libraries
+is newer.
 """
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ SUM = "b27039f964afeb6b8a3e009c56b441cbe368c26d6d6476ad3bb7190996875860"
 SUITE = WORK / f"mpich-{VERSION}/test/mpi"
 # configure reads MPI's version in its header.
 PARTS = ("test/mpi", "src/include/mpi.h.in", "maint/version.m4")
-# As of a part of MPICH's own build, which runs the tests of its extensions too.
+# As in MPICH's own build, which also runs the tests of its extensions.
 SETTINGS = {"FROM_MPICH": "yes", "MPICH_ENABLE_FC": "yes", "MPICH_ENABLE_CXX": "yes",
             "MPI_NO_SPAWN": "yes", "MPI_SIZEOF_AINT": "8", "MPI_SIZEOF_OFFSET": "8",
             "WRAPPER_FFLAGS": "-fallow-argument-mismatch",
             "WRAPPER_FCFLAGS": "-fallow-argument-mismatch"}
-# Two names for one machine: configure then looks for what links, and runs nothing.
+# Two names for one machine, so that configure only links and runs nothing.
 OPTIONS = ["--build=amd64-margay-linux-musl", "--host=x86_64-margay-linux-musl",
            f"--bindir={TOOLS}", "--with-device=ch4:ofi", "--enable-fortran=all",
            "--enable-threads=single", "--with-thread-package=none", "--disable-shared",
@@ -45,7 +45,7 @@ def mpi() -> Path | None:
 
 
 def environment() -> dict[str, str]:
-    """Nothing of a make that called this one."""
+    """The environment without the variables of a calling make."""
     hidden = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEFILES", "CFLAGS", "CPPFLAGS", "LDFLAGS",
               "CXXFLAGS", "FFLAGS", "FCFLAGS", "LIBS", "V", "TESTLIST")
     return {name: value for name, value in os.environ.items() if name not in hidden} | {
@@ -53,7 +53,7 @@ def environment() -> dict[str, str]:
 
 
 def logged(name: str, command: list[Any], **more: Any) -> int:
-    """The status of a command whose output goes into a file."""
+    """Runs a command with its output in a file; returns its status."""
     with open(WORK / f"{name}.log", "ab") as log:
         log.write((" ".join(map(str, command)) + "\n").encode())
         log.flush()
@@ -62,7 +62,7 @@ def logged(name: str, command: list[Any], **more: Any) -> int:
 
 
 def prepare(jobs: int) -> None:
-    """Unpacks, configures, builds what the tests share; once for each library of MPI."""
+    """Unpacks, configures and builds the tests' shared code, once for each MPI library."""
     library = mpi()
     if library is None:
         raise RuntimeError("MPI is not built: make mpi")
@@ -87,7 +87,7 @@ def prepare(jobs: int) -> None:
 
 
 def newest_library() -> float:
-    """When the newest of what a program is linked with was made."""
+    """The time of the newest file with which programs are linked."""
     library = mpi()
     files = [*(library or WORK).glob("lib/*.a"), *(BUILD / "lib").glob("*.a"),
              *(BUILD / "sysroot/lib").glob("*.a"), BUILD / "libmargay.a", BUILD / "crt0.o"]
@@ -95,7 +95,7 @@ def newest_library() -> float:
 
 
 def build(entries: Iterable[Entry], jobs: int) -> dict[str, str]:
-    """Builds the programs of these; says of each that could not be built what is wrong."""
+    """Builds the programs of these entries; returns the error of each that could not be built."""
     wanted: dict[str, set[str]] = {}
     for one in entries:
         wanted.setdefault(one.folder, set()).add(one.program)

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""The mutation check: does a test notice when a rule of Portals or of the link is broken?
+"""The mutation check: does a test fail when a rule of Portals or of the link is broken?
 
-tests/mutants/*.toml lists small edits of the engine, the library and the link, each of
-which breaks one rule; those of Portals are numbered. For each, the host unit tests (tests/host) are
-built with it and run; one of them has to fail. Builds happen in build/mutants,
-in a copy of the sources; only objects that depend on the edited file are
-compiled again. An edit whose text is not there exactly once is an error.
+tests/mutants/*.toml lists small edits of the engine, the library and the link, each of which breaks
+one rule; those of Portals are numbered. For each edit, the host unit tests (tests/host) are built
+and run, and one of them has to fail. Builds are in build/mutants, in a copy of the sources; only
+objects that depend on the edited file are compiled again. The text of an edit must occur exactly
+once.
 
     tests/mutants/run.py                  all of them: a table, exit status 0 if all noticed
     tests/mutants/run.py -k rule08 -j 1   some of them, one at a time
@@ -34,18 +34,18 @@ COPIED = ("net", "host", "tests/host", "libc-glue", "lib/portals", "include",
           "kernel")
 FLAGS = ["-std=gnu17", "-g0", "-O1", "-w", "-Iinclude", "-I."]
 LIMIT = 20             # seconds of processor time that the tests may take to notice
-ASLEEP = 20            # times as long by the clock: threads that wait for each other for ever
-SLOW = "concurrent"    # tests with this in their names run when no other has noticed
-# Calls that tests with links of their own see first (tests/host/link_users.h, net/build.mk).
+ASLEEP = 20            # times as long by the clock, for deadlocked threads
+SLOW = "concurrent"    # tests with this in their names run if no other has failed
+# Calls that tests with their own links intercept (tests/host/link_users.h, net/build.mk).
 WRAP = [f"-Wl,--wrap=link_port_{call}" for call in ("whole", "begin", "data", "end", "place",
                                                     "gather", "sent", "failed", "lost")]
 # In names: tests of net/link and net/frames.
 NEAR = ("link", "lanes", "bulk", "frames", "auth", "hostile", "wire", "aggregate", "batch")
-LATE = ("test_damage", "test_random", "test_index")    # long ones, behind the others
+LATE = ("test_damage", "test_random", "test_index")    # long ones, run last
 RULES = range(1, 38)
 TITLE = "# What the tests notice"
 
-# Rules that no change of one place breaks, and what tests them instead.
+# Rules that no edit of one place breaks, and their tests.
 ELSEWHERE = {
     31: "the engine has no connections and no state per peer to break; "
         "`peer_bytes` of `make bench` shows what kernels keep",
@@ -56,7 +56,7 @@ ELSEWHERE = {
 @dataclass(frozen=True)
 class Mutant:
     name: str        # rule, number within it
-    rule: int | str  # of Portals by number, or whose promise it is
+    rule: int | str  # of Portals by number, or the part's name
     file: str        # from the top folder
     old: str
     new: str

@@ -4,9 +4,9 @@
  *   netsim NODES MESSAGES SEED [name=value ...]
  * rates (loss, duplicate, reorder, damage, delay, cut, stop, busy, longer, answers) are per
  * million; fixed, longest, incast, ring and mtu as in the structures; auth=1: with a key
- * (bytes 0 to 15); pcap=FILE writes all frames that were sent. engines=1: engines that do
- * MESSAGES operations, with longest, announce, restarts and the network's. The last line is
- * "ok" or "failed", that before a row of figures.
+ * (bytes 0 to 15); pcap=FILE writes all frames that were sent. engines=1: engines that carry
+ * out MESSAGES operations, with longest, announce, restarts and the network's values. The last line
+ * is "ok" or "failed", after a row of figures.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static uint64_t option(int argc, char **argv, const char *name, uint64_t otherwi
 	return otherwise;
 }
 
-/* A capture as Wireshark reads it: pcap with nanoseconds, of Ethernet. */
+/* A capture for Wireshark: pcap with nanoseconds, Ethernet. */
 static FILE *open_capture(int argc, char **argv)
 {
 	static const struct { uint32_t magic; uint16_t major, minor; uint32_t zone, accuracy, most, link; }
@@ -50,7 +50,7 @@ static void capture(void *file, uint64_t now, const uint8_t *frame, uint32_t byt
 	fwrite(frame, bytes, 1, file);
 }
 
-/* Memory of this program that was resident at once, in KB. */
+/* Peak resident memory of this program in KB. */
 static long most_resident(void)
 {
 	struct rusage usage;

@@ -1,7 +1,6 @@
 /*
- * What the provider's test programs share: one rank's objects of libfabric, its
- * completions with a deadline, and a barrier that sends no message of the
- * provider. Included by tests/ofi/ only.
+ * Shared by the provider's test programs: one rank's libfabric objects, completions with a
+ * deadline, and a barrier that sends no message through the provider. Included by tests/ofi/ only.
  */
 #ifndef TESTS_OFI_OFI_H
 #define TESTS_OFI_OFI_H
@@ -20,7 +19,7 @@
 #include <unistd.h>
 
 #define API         FI_VERSION(1, 14)
-#define HANG_MS     40000           /* a completion that takes longer does not come */
+#define HANG_MS     40000           /* deadline for a completion */
 #define OK(call)    EQUAL((call), 0)
 
 struct ofi {
@@ -34,7 +33,7 @@ struct ofi {
 	int left, right;                /* neighbours in the ring of ranks */
 };
 
-/* Waits for all ranks. The second PtlNIInit only tells the handle of the provider's interface. */
+/* Waits for all ranks. The second PtlNIInit only returns the handle of the provider's interface. */
 static inline void ofi_barrier(void)
 {
 	ptl_handle_ni_t ni;
@@ -44,7 +43,7 @@ static inline void ofi_barrier(void)
 	OK(PtlNIBarrier(ni));
 }
 
-/* Without an endpoint. */
+/* Opens everything but an endpoint. */
 static inline void ofi_open_domain(struct ofi *o, uint64_t caps)
 {
 	struct fi_info *hints = fi_allocinfo();
@@ -62,7 +61,7 @@ static inline void ofi_open_domain(struct ofi *o, uint64_t caps)
 	OK(fi_av_open(o->domain, &av, &o->av, 0));
 }
 
-/* With one queue for all completions; `flags` of its binding. */
+/* Opens the endpoint with one queue for all completions; `flags` are those of the binding. */
 static inline void ofi_open_ep(struct ofi *o, enum fi_cq_format format, uint64_t flags)
 {
 	struct fi_cq_attr cq = { .format = format };
@@ -110,7 +109,7 @@ static inline ssize_t next_at(const char *file, int line, struct fid_cq *cq,
 }
 #define next(cq, entry) next_at(__FILE__, __LINE__, (cq), (entry))
 
-/* The next completion is this operation's. */
+/* The next completion must be this operation's. */
 static inline struct fi_cq_tagged_entry done_at(const char *file, int line, struct ofi *o,
 						void *context, uint64_t flags)
 {
@@ -132,7 +131,7 @@ static inline struct fi_cq_tagged_entry done_at(const char *file, int line, stru
 }
 #define done(o, context, flags) done_at(__FILE__, __LINE__, (o), (context), (flags))
 
-/* The next completion is this operation's failure. */
+/* The next completion must be this operation's failure. */
 static inline struct fi_cq_err_entry failed_at(const char *file, int line, struct ofi *o,
 					       void *context, int error)
 {
@@ -150,7 +149,7 @@ static inline struct fi_cq_err_entry failed_at(const char *file, int line, struc
 }
 #define failed(o, context, error) failed_at(__FILE__, __LINE__, (o), (context), (error))
 
-/* Takes a send's completion and a receive's, in whichever order. */
+/* Takes a send's and a receive's completion, in either order. */
 static inline struct fi_cq_tagged_entry both(struct ofi *o, void *send, uint64_t send_flags,
 					     void *receive, uint64_t receive_flags)
 {
@@ -169,7 +168,7 @@ static inline struct fi_cq_tagged_entry both(struct ofi *o, void *send, uint64_t
 	return received;
 }
 
-/* Nothing is left over. */
+/* No completion may be left. */
 static inline void quiet(struct ofi *o)
 {
 	struct fi_cq_tagged_entry entry;
@@ -182,7 +181,7 @@ struct ofi_case {
 	void (*run)(struct ofi *o);
 };
 
-/* Each case by itself; rank 0 says which ones all ranks have passed. */
+/* Runs each case by itself; rank 0 prints those that all ranks have passed. */
 static inline void run_cases(struct ofi *o, const struct ofi_case *cases, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -195,7 +194,7 @@ static inline void run_cases(struct ofi *o, const struct ofi_case *cases, size_t
 }
 #define RUN_CASES(o, cases) run_cases((o), (cases), sizeof(cases) / sizeof((cases)[0]))
 
-/* Numbers from a seed. */
+/* Random numbers from a seed. */
 static inline uint32_t rnd(uint64_t *state)
 {
 	*state = *state * 6364136223846793005ULL + 1442695040888963407ULL;

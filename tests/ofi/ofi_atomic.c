@@ -1,6 +1,6 @@
 /*
  * ofi_atomic: atomic operations on the right neighbour's memory: each operation and datatype
- * against its value computed here, pieces, what is refused, order, and sums of all ranks.
+ * against a result computed here, pieces, refused calls, order, and sums by all ranks.
  */
 #include "ofi.h"
 
@@ -16,7 +16,7 @@ static const enum fi_op ops[] = {
 };
 enum { OPS = sizeof(ops) / sizeof(ops[0]) };
 
-/* What an operation makes of two values: of one type for each kind of arithmetic. */
+/* The result of an operation on two values, for one type of each kind of arithmetic. */
 #define MODEL(name, type) \
 static type name(enum fi_op op, type old, type operand) \
 { \
@@ -48,7 +48,7 @@ static int is_bitwise(enum fi_op op)
 	return op == FI_BOR || op == FI_BAND || op == FI_BXOR;
 }
 
-/* Three elements, by a fetching call and by one that does not fetch. */
+/* Three elements, by a fetching and a non-fetching call. */
 #define TYPE(name, type, datatype, model, whole) \
 static void name(struct ofi *o) \
 { \
@@ -113,7 +113,7 @@ static void compared(struct ofi *o)
 	CHECK(result[0] == 10 && result[1] == 2 && result[2] == 30);
 }
 
-/* Many elements in pieces, and as many as one call takes. */
+/* Many elements in pieces, and as many as one call accepts. */
 static void pieces(struct ofi *o)
 {
 	static uint64_t from[512], back[512];
@@ -145,7 +145,7 @@ static void pieces(struct ofi *o)
 	OK(fi_inject_atomic(o->ep, from, 8, o->right, 0, KEY, FI_UINT64, FI_ATOMIC_WRITE));
 	OK(fi_fetch_atomic(o->ep, 0, 8, 0, back, 0, o->right, 0, KEY, FI_UINT64, FI_ATOMIC_READ,
 			   &a));
-	done(o, &a, fetched);                   /* behind the write */
+	done(o, &a, fetched);                        /* after the write */
 	CHECK(!memcmp(back, from, 64));
 }
 
@@ -190,7 +190,7 @@ static void refused(struct ofi *o)
 	failed(o, &a, FI_EREMOTEIO);
 }
 
-/* All ranks add to words of all: the sums are exact, and each ticket is given once. */
+/* All ranks add to words of all ranks: the sums are exact, and each ticket is given once. */
 static void sums(struct ofi *o)
 {
 	enum { ROUNDS = 500 };
@@ -207,7 +207,7 @@ static void sums(struct ofi *o)
 	}
 	for (int i = 0; i < ROUNDS; i++)
 		done(o, &a, fetched);
-	for (int rank = 0; rank < o->size; rank++) {    /* behind what was injected */
+	for (int rank = 0; rank < o->size; rank++) {    /* after the injected operations */
 		OK(fi_fetch_atomic(o->ep, 0, 1, 0, &region[9], 0, rank, 8, KEY, FI_UINT64,
 				   FI_ATOMIC_READ, &a));
 		done(o, &a, fetched);

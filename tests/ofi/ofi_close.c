@@ -1,7 +1,7 @@
 /*
- * fi_close of an endpoint whose injected messages have not left: each arrives, with the bytes
- * that it was given, though the sender uses its memory for something else at once. Rank 0 sends
- * messages of `bytes` bytes to rank 1, which looks at none for a while. PMI is in use, as with MPI.
+ * fi_close of an endpoint with unsent injected messages: each arrives with its original bytes,
+ * though the sender reuses the memory at once. Rank 0 sends messages of `bytes` bytes to rank 1,
+ * which ignores them for a while. PMI is in use, as with MPI.
  *
  *   ofi_close BYTES COUNT
  */
@@ -28,7 +28,8 @@ static void send_all(struct ofi *o, size_t size, int count)
 		for (size_t used = 0; used < HEAP_BYTES; used += block) {
 			heap = malloc(block);
 			CHECK(heap != 0);
-			memset(heap, 0xee, block); /* it is never freed: what was free is now used */
+			/* never freed, so that memory freed before is overwritten */
+			memset(heap, 0xee, block);
 		}
 }
 

@@ -9,7 +9,7 @@ static const uint64_t sent = FI_SEND | FI_TAGGED, got = FI_RECV | FI_TAGGED;
 static char out[5000], in[5000];
 static char a, b, c;                    /* contexts */
 
-/* Completions only of what asks for one, by binding and by flags; the counters count all. */
+/* Only operations that ask for it complete, by binding and by flags; the counters count all. */
 static void selective(struct ofi *o)
 {
 	struct fi_cntr_attr attr = { .events = FI_CNTR_EVENTS_COMP };
@@ -41,7 +41,7 @@ static void selective(struct ofi *o)
 	both(o, &a, sent, &b, got);
 	EQUAL(fi_cntr_read(sends), 2);
 	EQUAL(fi_cntr_read(receives), 2);
-	/* A failure is always told. */
+	/* A failure always completes. */
 	OK(fi_trecv(o->ep, in, 8, 0, o->left, 9, 0, &c));
 	OK(fi_cancel(&o->ep->fid, &c));
 	failed(o, &c, FI_ECANCELED);
@@ -66,7 +66,7 @@ static void selective(struct ofi *o)
 	ofi_barrier();
 }
 
-/* Each format has its own size, however many are read at once. */
+/* Each format has its own size, for any number of entries read at once. */
 static void formats(struct ofi *o)
 {
 	static const enum fi_cq_format all[] = { FI_CQ_FORMAT_CONTEXT, FI_CQ_FORMAT_MSG,
@@ -118,7 +118,7 @@ static int64_t now_ms(void)
 	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* fi_cq_sread waits no less than it was told, and ends when something comes. */
+/* fi_cq_sread waits at least as long as its timeout, and ends when a completion arrives. */
 static void waiting(struct ofi *o)
 {
 	struct fi_cq_tagged_entry entries[4];
@@ -141,7 +141,7 @@ static void waiting(struct ofi *o)
 	EQUAL(fi_cq_readerr(o->cq, &(struct fi_cq_err_entry){ 0 }, 0), -FI_EAGAIN);
 }
 
-/* Without FI_DIRECTED_RECV a receive's source is not looked at. */
+/* Without FI_DIRECTED_RECV a receive's source is ignored. */
 static void undirected(struct ofi *o)
 {
 	uint64_t caps = o->info->caps;
@@ -161,7 +161,7 @@ static void undirected(struct ofi *o)
 	ofi_barrier();
 }
 
-/* A default of FI_INJECT for all sends: no longer ones are taken. */
+/* FI_INJECT as the default for all sends: longer ones are refused. */
 static void inject_by_default(struct ofi *o)
 {
 	ofi_close_ep(o);

@@ -1,14 +1,14 @@
 /*
- * ofi_death WHAT: rank 1 dies, which the test sees to, while the others are in the middle of
- * operations with it. What the kernel can know ends with FI_EIO.
+ * ofi_death WHAT: the test kills rank 1 during operations of the others with it. Operations whose
+ * failure the kernel can detect end with FI_EIO.
  *
- *   writes    writes to it without end: the last ones end with FI_EIO
- *   reads     reads from it without end: likewise
- *   sends     long sends to it: those whose header it had end only with the job
- *   receives  receives from it and fetches of its long messages: nothing comes any more, and
- *             the end of the job ends this rank
+ *   writes    endless writes to it: the last ones end with FI_EIO
+ *   reads     endless reads from it: likewise
+ *   sends     long sends to it: those whose header it received end only with the job
+ *   receives  receives from it and fetches of its long messages: nothing arrives any more, and the
+ *             end of the job ends this rank
  *
- * Rank 1 receives what it can and waits; the ranks say "running" when traffic flows, and "failed"
+ * Rank 1 receives what it can and waits; the ranks print "running" when traffic flows, and "failed"
  * when they have seen FI_EIO.
  */
 #include "ofi.h"
@@ -28,7 +28,7 @@ static ssize_t start(struct ofi *o, const char *what, char *buffer)
 	return fi_trecv(o->ep, buffer, BYTES, 0, 1, 1, 0, buffer);
 }
 
-/* Until an operation fails, or a call of it does. */
+/* Until an operation or its call fails. */
 static void operate(struct ofi *o, const char *what)
 {
 	struct fi_cq_tagged_entry entry;

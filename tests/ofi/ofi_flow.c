@@ -1,15 +1,15 @@
 /*
- * ofi_flow CASE COUNT: far more messages than there are slots, units of credit or bytes of
- * memory for. Nothing is lost, everything stays in order, and nothing waits for ever.
+ * ofi_flow CASE COUNT: far more messages than slots, units of credit or bytes of memory. Nothing is
+ * lost, everything stays in order, and nothing waits forever.
  *
  *   early      all others send COUNT messages each to rank 0, which sleeps a second first
  *   self       each rank sends COUNT messages to itself, and then receives them
  *   all        each rank sends COUNT messages to every rank, and then receives
- *   reverse    early messages are received in the reverse of their order, by tag
+ *   reverse    early messages are received in reverse order, by tag
  *   onesided   all ranks write COUNT words each into rank 0, which makes no call meanwhile
  *   long       COUNT long sends to either side before a receive is posted
  *   receives   COUNT receives are posted before a message is sent
- *   everything of all kinds as much as there is room for, before an event is taken
+ *   everything as many operations of all kinds as possible before an event is read
  *   steps      one way, empty messages and ones near the eager limit in all proportions
  *   injects    COUNT injected messages of one buffer each, one way
  *   memory     COUNT injected messages, more than fit into memory, faster than posted receives
@@ -40,7 +40,7 @@ static void send_to(struct ofi *o, int rank, int number, uint64_t tag)
 	OK(error);
 }
 
-/* Completions of sends among others: how many. */
+/* Reads completions; returns the number of sends among them. */
 static int take(struct ofi *o, struct fi_cq_tagged_entry *entry)
 {
 	EQUAL(next(o->cq, entry), 1);
@@ -55,8 +55,8 @@ static void await_sends(struct ofi *o, long sends)
 		sends -= take(o, &entry);
 }
 
-/* Receives `each` messages of every rank from `first` on, one at a time in their order; so
- * many sends of this rank end meanwhile. */
+/* Receives `each` messages of every rank, from `first` on, one at a time in order, while so many
+ * sends of this rank end. */
 static void receive_all(struct ofi *o, int first, int each, long sends)
 {
 	int *received = calloc(o->size, sizeof(*received));
@@ -259,8 +259,8 @@ static void everything(struct ofi *o)
 	OK(fi_close(&mr->fid));
 }
 
-/* Number i of a stream that uses up credit in steps of all sizes: k empty messages, then a
- * larger one, for each k. */
+/* Length of message i in a stream that uses up credit in steps of all sizes: for each k, k empty
+ * messages and a larger one. */
 static size_t step_length(int number)
 {
 	int at = number % (STEPS * (STEPS + 1) / 2), k = 0;
@@ -289,7 +289,7 @@ static void steps(struct ofi *o)
 		}
 }
 
-/* One buffer, filled anew after each call. */
+/* One buffer, refilled after each call. */
 static void injects(struct ofi *o)
 {
 	struct fi_cq_tagged_entry entry;
@@ -298,7 +298,7 @@ static void injects(struct ofi *o)
 		fill(out, MOST, i);
 		OK(fi_tinjectdata(o->ep, out, MOST, i, 0, o->rank));
 	}
-	if (o->rank > 0) {                      /* it ends when those before it have been sent */
+	if (o->rank > 0) {   /* it completes after all earlier ones have been sent */
 		OK(fi_tsend(o->ep, in, 0, 0, 0, o->rank, out));
 		await_sends(o, 1);
 		return;

@@ -1,6 +1,6 @@
 /*
- * ofi_info: what the provider says that it offers, which hints it refuses, copies of fi_info,
- * objects, address vectors, event queues, and the calls that are not offered. On one node.
+ * ofi_info: the offered attributes, refused hints, copies of fi_info, objects, address vectors,
+ * event queues, and unsupported calls. On one node.
  */
 #include "ofi.h"
 #include <rdma/fi_collective.h>
@@ -15,7 +15,7 @@
 	free_hints(hints); \
 } while (0)
 
-/* Names in hints are constants here. */
+/* Names in hints are constants here, so they must not be freed. */
 static void free_hints(struct fi_info *hints)
 {
 	hints->fabric_attr->name = hints->fabric_attr->prov_name = hints->domain_attr->name = 0;
@@ -85,7 +85,7 @@ static void hinted(struct ofi *o)
 	WITH(hints->tx_attr->inject_size = 4096, 0);
 	WITH(hints->tx_attr->msg_order = FI_ORDER_SAS | FI_ORDER_RAW | FI_ORDER_WAW, 0);
 	WITH(hints->ep_attr->max_msg_size = 1 << 30, 0);
-	/* What is not there */
+	/* Unknown names */
 	WITH(hints->caps = FI_SOURCE, -FI_ENODATA);
 	WITH(hints->caps = FI_RMA | FI_RMA_EVENT, -FI_ENODATA);
 	WITH(hints->caps = FI_MULTICAST, -FI_ENODATA);
@@ -150,7 +150,8 @@ static void vectors(struct ofi *o)
 	EQUAL(fi_av_lookup(av, 0, text, &length), -FI_EINVAL);
 	EQUAL(fi_av_insertsvc(av, "node", "service", &again, 0, 0), -FI_ENOSYS);
 	EQUAL(fi_av_insertsym(av, "node", 1, "service", 1, &again, 0, 0), -FI_ENOSYS);
-	CHECK(fi_av_insert(o->av, names, 1, found, 0, 0) < 0);       /* the named one is complete */
+	/* a named address vector is complete */
+	CHECK(fi_av_insert(o->av, names, 1, found, 0, 0) < 0);
 	length = sizeof(text);
 	OK(fi_av_lookup(o->av, 0, text, &length));
 	EQUAL(fi_av_lookup(o->av, 1, text, &length), -FI_EINVAL);
@@ -184,9 +185,9 @@ static void busy(struct ofi *o)
 	EQUAL(fi_close(&o->domain->fid), -FI_EBUSY);
 	EQUAL(fi_close(&o->fabric->fid), -FI_EBUSY);
 	EQUAL(fi_endpoint(o->domain, o->info, &ep, 0), -FI_EBUSY);
-	OK(fi_enable(o->ep));                          /* it is already: nothing happens */
+	OK(fi_enable(o->ep));                          /* already enabled: no effect */
 	CHECK(fi_ep_bind(o->ep, &o->av->fid, 0) < 0);
-	/* A second domain would have the same portals. */
+	/* A second domain would use the same portals. */
 	EQUAL(fi_domain(o->fabric, o->info, &second, 0), -FI_EBUSY);
 	OK(fi_cq_open(o->domain, &attr, &cq, 0));
 	OK(fi_av_open(o->domain, &table, &av, 0));
@@ -194,7 +195,7 @@ static void busy(struct ofi *o)
 	OK(fi_close(&av->fid));
 }
 
-/* An endpoint that is not complete is not enabled, and sends nothing. */
+/* An incomplete endpoint cannot be enabled, and sends nothing. */
 static void incomplete(struct ofi *o)
 {
 	struct fi_cq_attr attr = { .format = FI_CQ_FORMAT_TAGGED };
@@ -263,7 +264,7 @@ static void peers(struct ofi *o)
 	EQUAL(fi_getinfo(API, "localhost", 0, 0, 0, &info), -FI_ENODATA);
 }
 
-/* What the application writes comes out in order; peeking takes nothing. */
+/* Entries that the application writes are read in order; peeking removes nothing. */
 static void events(struct ofi *o)
 {
 	struct fi_eq_attr attr = { .flags = FI_WRITE }, fd = { .wait_obj = FI_WAIT_FD };
@@ -296,10 +297,10 @@ static void events(struct ofi *o)
 	EQUAL(fi_eq_read(eq, &event, &got, sizeof(got), 0), -FI_EAGAIN);
 	EQUAL(fi_eq_write(eq, FI_NOTIFY, &entry, sizeof(entry), 0), sizeof(entry));
 	EQUAL(fi_close(&o->fabric->fid), -FI_EBUSY);
-	OK(fi_close(&eq->fid));         /* with an event in it */
+	OK(fi_close(&eq->fid));         /* with an event left in it */
 }
 
-/* What is not offered says so, and the node lives on. */
+/* Unsupported calls return an error, and the node goes on. */
 static void not_offered(struct ofi *o)
 {
 	struct fi_cq_attr fd = { .format = FI_CQ_FORMAT_TAGGED, .wait_obj = FI_WAIT_FD };

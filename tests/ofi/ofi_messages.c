@@ -1,7 +1,7 @@
 /*
- * ofi_messages: sends and receives, each call of them with its results and errors. Each rank
- * sends to its right neighbour in the ring of ranks and receives from its left one; a job of
- * one rank talks to itself.
+ * ofi_messages: all calls that send and receive, with their results and errors. Each rank sends to
+ * its right neighbour in the ring of ranks and receives from its left one; a job of one rank talks
+ * to itself.
  */
 #include "ofi.h"
 
@@ -15,7 +15,7 @@ enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
 static char out[MOST], in[MOST + 8];
 static char a, b, c, d;                 /* contexts */
 
-/* All sizes; the receive is posted before the message is sent, or when it has arrived. */
+/* All sizes; the receive is posted before the message is sent, or after it has arrived. */
 static void all_sizes(struct ofi *o, int before)
 {
 	struct fi_cq_tagged_entry entry;
@@ -75,7 +75,7 @@ static void untagged(struct ofi *o)
 		}
 }
 
-/* Tagged and untagged ones never meet; tags match bit by bit, oldest first. */
+/* Tagged and untagged ones never match; tags match bit by bit, oldest first. */
 static void matching(struct ofi *o)
 {
 	const uint64_t top = 1ULL << 55;
@@ -99,7 +99,7 @@ static void matching(struct ofi *o)
 	EQUAL(entry.tag, top | 1);
 	for (uint32_t i = 0; i < 4; i++)
 		EQUAL(got_word[i], i + 1);
-	/* Posted ones: the first of those that match gets it. */
+	/* Posted receives: the first one that matches gets the message. */
 	OK(fi_trecv(o->ep, &got_word[0], 4, 0, o->left, 5, 0, &a));
 	OK(fi_trecv(o->ep, &got_word[1], 4, 0, FI_ADDR_UNSPEC, 4, 3, &b));
 	OK(fi_trecv(o->ep, &got_word[2], 4, 0, o->left, 5, 0, &c));
@@ -149,13 +149,13 @@ static void vectors(struct ofi *o)
 	EQUAL(fi_trecvv(o->ep, many, 0, 33, o->left, 7, 0, &a), -FI_EINVAL);
 	EQUAL(fi_sendmsg(o->ep, &msg, 0), -FI_EINVAL);
 	EQUAL(fi_recvmsg(o->ep, &msg, 0), -FI_EINVAL);
-	/* No piece at all, on either side */
+	/* No pieces, on either side */
 	OK(fi_tsendv(o->ep, 0, 0, 0, o->right, 7, &a));
 	OK(fi_trecvv(o->ep, 0, 0, 0, o->left, 7, 0, &b));
 	both(o, &a, sent, &b, got);
 }
 
-/* Too short a buffer, in one piece or several: len and olen tell what was cut. */
+/* Too short a buffer, in one piece or several: len and olen show what was cut. */
 static void cut(struct ofi *o, size_t bytes, size_t room, int before, int count)
 {
 	const struct iovec to[] = { { in, room / 2 }, { in + room / 2, room - room / 2 } };
@@ -215,7 +215,7 @@ static void injected(struct ofi *o)
 	for (size_t n = 0; n <= 4096; n += 1024) {
 		fill(out, n, n);
 		OK(fi_tinjectdata(o->ep, out, n, 5, o->right, 4));
-		memset(out, 0, n);              /* the buffer is the caller's again */
+		memset(out, 0, n);              /* the caller may reuse the buffer */
 		OK(fi_trecv(o->ep, in, sizeof(in), 0, o->left, 4, 0, &b));
 		entry = done(o, &b, got);
 		EQUAL(entry.len, n);
@@ -266,7 +266,7 @@ static void arguments(struct ofi *o)
 	EQUAL(fi_trecvmsg(o->ep, &multi, FI_MULTI_RECV), -FI_EBADFLAGS);
 }
 
-/* Memory that is not the program's is told by the call, whether it sends or receives. */
+/* A call with memory outside the program returns an error, for sends and receives. */
 static void bad_memory(struct ofi *o)
 {
 	static const char text[64] = "constant";
@@ -287,7 +287,7 @@ static void bad_memory(struct ofi *o)
 	}
 	EQUAL(fi_trecvv(o->ep, split, 0, 2, o->left, 1, 0, &a), -FI_EFAULT);
 	EQUAL(fi_tsend(o->ep, out, 1UL << 39, 0, o->right, 1, &a), -FI_EFAULT);
-	/* What may only be read may be sent. */
+	/* Read-only memory may be sent. */
 	OK(fi_tsend(o->ep, text, sizeof(text), 0, o->right, 1, &a));
 	OK(fi_trecv(o->ep, in, sizeof(in), 0, o->left, 1, 0, &b));
 	both(o, &a, sent, &b, got);
@@ -317,7 +317,7 @@ static void cancelled(struct ofi *o)
 	ofi_barrier();
 	while (!is_filled(in + 8, 8, 4))
 		usleep(100);
-	fi_cancel(&o->ep->fid, &b);            /* too late: it has come */
+	fi_cancel(&o->ep->fid, &b);            /* too late: it has completed */
 	entry = done(o, &b, got);
 	EQUAL(entry.len, 8);
 }
@@ -347,7 +347,7 @@ static void peeked(struct ofi *o)
 		while ((seen = fi_trecvmsg(o->ep, &msg, FI_PEEK)) == -FI_ENOMSG)
 			;
 		OK(seen);
-		do                              /* the send may end before, or after it is fetched */
+		do                              /* the send may end before or after the fetch */
 			EQUAL(next(o->cq, &entry), 1);
 		while (entry.op_context == &c);
 		CHECK(entry.op_context == &a);
@@ -359,7 +359,7 @@ static void peeked(struct ofi *o)
 			EQUAL(next(o->cq, &entry), 1);
 		while (entry.op_context == &c);
 		EQUAL(entry.data, 40 + i);
-		/* It is the claimer's: another receive gets the next one. */
+		/* The message is claimed: another receive gets the next one. */
 		OK(fi_trecv(o->ep, in, sizeof(in), 0, o->left, 21, 0, &b));
 		do
 			EQUAL(next(o->cq, &entry), 1);
@@ -380,7 +380,7 @@ static void peeked(struct ofi *o)
 	}
 }
 
-/* FI_DELIVERY_COMPLETE: what a posted receive takes is in its buffer when the send ends. */
+/* FI_DELIVERY_COMPLETE: the message is in the posted receive's buffer when the send completes. */
 static void delivery(struct ofi *o)
 {
 	static const size_t lengths[] = { 8, 4096, 30000 };

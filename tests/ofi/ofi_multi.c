@@ -1,6 +1,6 @@
 /*
- * ofi_multi: FI_MULTI_RECV. Buffers fill up and are released, in order, whether their messages
- * came before or after; and they are cancelled while messages lie in them. Around a ring.
+ * ofi_multi: FI_MULTI_RECV. Buffers fill up and are released in order, whether posted before or
+ * after their messages; and they are cancelled while messages are in them. Around a ring of ranks.
  */
 #include "ofi.h"
 
@@ -23,8 +23,8 @@ static size_t length_of(int number)
 	return (size_t)(number * 37 % 900);
 }
 
-/* Sends all messages and takes those of the left neighbour, posting a buffer again when it is
- * released. Each message is checked, where it lies. */
+/* Sends all messages and receives those of the left neighbour, posting a buffer again when it is
+ * released. Each message is checked in place. */
 static void stream(struct ofi *o, int early)
 {
 	int received = 0, sent = 0, ended = 0, open = 0;
@@ -66,7 +66,7 @@ static void stream(struct ofi *o, int early)
 	}
 }
 
-/* Takes what is left of the buffers back. */
+/* Cancels the remaining buffers. */
 static void drain(struct ofi *o, int buffers)
 {
 	struct fi_cq_tagged_entry entry;
@@ -74,7 +74,7 @@ static void drain(struct ofi *o, int buffers)
 	for (int i = 0; i < buffers; i++) {
 		int error = fi_cancel(&o->ep->fid, in[i]);
 
-		CHECK(error == 0 || error == -FI_ENOENT);    /* that: its release was not read */
+		CHECK(error == 0 || error == -FI_ENOENT); /* ENOENT: its release was not yet read */
 		if (next(o->cq, &entry) == 1) {
 			EQUAL(entry.flags, FI_MULTI_RECV);
 			CHECK(entry.op_context == in[i]);
@@ -101,7 +101,7 @@ static void early(struct ofi *o)
 	drain(o, 2);
 }
 
-/* Completions that are not yet read belong to a buffer that is cancelled: they come first. */
+/* A buffer with unread completions is cancelled: those completions come first. */
 static void cancelled(struct ofi *o)
 {
 	struct fi_cq_tagged_entry entry;
@@ -115,9 +115,9 @@ static void cancelled(struct ofi *o)
 	for (int i = 0; i < 5; i++)
 		OK(fi_injectdata(o->ep, out, 100, i, o->right));
 	while (((volatile char *)in[0])[499] != out[99])
-		usleep(100);                    /* all of them are there */
+		usleep(100);                    /* all have arrived */
 	OK(fi_cancel(&o->ep->fid, in[0]));
-	post(o, 1, BUFFER);                     /* a buffer that might take its place */
+	post(o, 1, BUFFER);                     /* a buffer that might replace it */
 	while (next(o->cq, &entry) == 1) {
 		CHECK(entry.op_context == in[0] && (entry.flags & FI_RECV));
 		EQUAL(entry.data, received);
@@ -130,7 +130,7 @@ static void cancelled(struct ofi *o)
 	failed(o, in[1], FI_ECANCELED);
 }
 
-/* A long message is fetched into a buffer that is cancelled meanwhile. */
+/* A buffer is cancelled while a long message is fetched into it. */
 static void cancelled_fetching(struct ofi *o)
 {
 	static char a;
@@ -172,7 +172,7 @@ static void arguments(struct ofi *o)
 	EQUAL(fi_recvmsg(o->ep, &bad, FI_MULTI_RECV), -FI_EFAULT);
 }
 
-/* Far more buffers than messages that one of them takes: each is filled by one and released. */
+/* Many buffers, each of which is filled by one message and released. */
 static void many_buffers(struct ofi *o)
 {
 	enum { N = 3000 };

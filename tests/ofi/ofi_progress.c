@@ -1,7 +1,7 @@
 /*
- * ofi_progress: what has been started is carried out while both sides compute: neither makes a
- * call, and each looks only at its memory. Rank 0 sends, rank 1 receives. A write of the receiver
- * into the sender's memory says that it has seen the data.
+ * ofi_progress: started operations are carried out while both sides compute: neither makes a call,
+ * and each only polls its memory. Rank 0 sends, rank 1 receives. The receiver writes into the
+ * sender's memory to show that it has seen the data.
  */
 #include "ofi.h"
 #include <margay/counters.h>
@@ -10,11 +10,11 @@
 enum { MOST = 1 << 20, MANY = 1000, KEY = 6, ROUNDS = 101, OPEN = 64 };
 
 static char out[MOST], in[MOST];
-static volatile uint64_t seen;          /* of the sender: written by the receiver */
+static volatile uint64_t seen;          /* at the sender, written by the receiver */
 static struct fid_mr *mr;
 static char a, b;
 
-/* Computes until all bytes are there; the last one of a message may come before others. */
+/* Computes until all bytes have arrived; the last one of a message may arrive before others. */
 static void compute_until(const char *bytes, size_t n, uint32_t seed)
 {
 	for (size_t i = 0; i < n; )
@@ -51,7 +51,7 @@ static void transfers(struct ofi *o, int before)
 			await(number);
 			done(o, &a, FI_SEND | FI_TAGGED);
 		} else {
-			if (!before) {          /* when the message, or its header, has come */
+			if (!before) {          /* when the message, or its header, has arrived */
 				while (fi_trecvmsg(o->ep, &(struct fi_msg_tagged){
 					.addr = 0, .tag = 1, .context = &a }, FI_PEEK) == -FI_ENOMSG)
 					;
@@ -77,7 +77,7 @@ static void early(struct ofi *o)
 	transfers(o, 0);
 }
 
-/* More messages than any window has units: the receiver's kernel gives the credit back. */
+/* More messages than any window has units: the receiver's kernel returns the credit. */
 static void many(struct ofi *o)
 {
 	static const size_t lengths[] = { 8, 1000, 3000 };
@@ -107,7 +107,7 @@ static void many(struct ofi *o)
 	}
 }
 
-/* Reads and writes of a rank that computes. */
+/* Reads from and writes to a rank that computes. */
 static void onesided(struct ofi *o)
 {
 	if (o->rank == 0) {
@@ -138,8 +138,9 @@ static uint64_t halts(void)
 	return counted(COUNTER_HALTS);
 }
 
-/* OPEN messages under way need more units than the least window has. It grows, also though all of
- * them meet posted receives: then the receiver's kernel need not acknowledge each. */
+/* OPEN pending messages need more units than the smallest window has. The window grows even if
+ * all of them match posted receives, in which case the receiver's kernel need not acknowledge
+ * each. */
 static void window(struct ofi *o)
 {
 	uint64_t before = counted(COUNTER_FRAMES_OUT);
@@ -163,8 +164,8 @@ static void window(struct ofi *o)
 		CHECK(counted(COUNTER_FRAMES_OUT) - before < MANY);
 }
 
-/* A look that finds no completion does not halt a caller that has just written: the end of the
- * write may be all that it waits for. */
+/* A poll without a completion does not halt a caller that has just written, as the caller may
+ * wait only for the end of that write. */
 static void busy(struct ofi *o)
 {
 	static volatile uint64_t word;
@@ -195,7 +196,7 @@ static int by_value(const void *left, const void *right)
 	return *(const int *)left - *(const int *)right;
 }
 
-/* Looks for a completion without success, and then with it: how often. */
+/* Polls until a completion arrives; returns the number of polls. */
 static int look(struct ofi *o)
 {
 	struct fi_cq_tagged_entry entry;
@@ -207,8 +208,8 @@ static int look(struct ofi *o)
 	return looks;
 }
 
-/* A program that waits for what takes long is halted after a few looks, once that was right some
- * times. One that looks less often and computes then is not halted. */
+/* A program that waits long is halted after a few polls, once halting was right several times. A
+ * program that polls less often and computes in between is not halted. */
 static void learned(struct ofi *o)
 {
 	int looks[ROUNDS];

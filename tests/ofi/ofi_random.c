@@ -1,12 +1,12 @@
 /*
- * ofi_random SEED ROUNDS: all ranks exchange random messages and judge what they receive.
+ * ofi_random SEED ROUNDS: all ranks exchange random messages and check what they receive.
  *
- * What each rank sends in a round follows from the seed, so that every receiver knows it. A
- * receiver posts, peeks, claims and cancels at random, and takes what is left with wildcards.
- * When all has come, a model goes through the round: each message was received once, whole or cut
- * as the receive's length says, and no receive was passed over: of two messages of one source
- * that a receive matches it gets the first, and of two receives that a message matches the
- * first gets it, unless a message of another source came before.
+ * The seed determines what each rank sends in a round, so that every receiver knows it. A receiver
+ * posts, peeks, claims and cancels at random, and receives the rest with wildcards. When all
+ * messages have arrived, a model checks the round: each message was received once, whole or cut as
+ * the receive's length says, and no receive was passed over: of two messages of one source that a
+ * receive matches it gets the first, and of two receives that a message matches the first gets it,
+ * unless a message of another source came before.
  */
 #include "ofi.h"
 
@@ -16,7 +16,7 @@ struct message {
 	int to, untagged, method;
 	uint64_t tag;
 	size_t length;
-	int receive;                    /* which one got it, or -1 */
+	int receive;                    /* the receive that got it, or -1 */
 };
 
 enum state { PEEKS, CLAIMS, POSTED, CANCELLING, CANCELLED, FULL, SEEN };
@@ -36,8 +36,8 @@ struct sending {
 };
 
 static struct ofi o;
-static struct message *scripts;         /* of all ranks, one behind the other */
-static int each;                        /* messages of a rank */
+static struct message *scripts;         /* of all ranks, one after the other */
+static int each;                        /* messages per rank */
 static struct receive receives[RECEIVES];
 static int posted, received, expected, sends_open;
 static struct sending *sendings;
@@ -64,7 +64,8 @@ static size_t some_length(uint64_t *state)
 	       rnd(state) % MOST;
 }
 
-/* What every rank sends. Its last messages, one to each rank, end behind all others to it. */
+/* Determine what every rank sends. Its last messages, one to each rank, follow all others to
+ * that rank. */
 static void write_scripts(uint64_t seed, int round)
 {
 	expected = 0;
@@ -139,7 +140,7 @@ static void send_number(int number)
 	fill(sending->bytes, m->length, seed_of(o.rank, number));
 	sending->ended = m->method == 0 && m->length <= 4096;
 	OK(start(m, sending->bytes, (uint64_t)o.rank << 16 | number, sending));
-	if (sending->ended) {           /* injected: the buffer is free */
+	if (sending->ended) {           /* injected: the buffer may be reused */
 		memset(sending->bytes, 0xee, m->length);
 		free(sending->bytes);
 	} else {
@@ -189,7 +190,7 @@ static int matches(const struct receive *r, int from, const struct message *m)
 	       (m->untagged || ((r->tag ^ m->tag) & ~r->ignore) == 0);
 }
 
-/* The message that a completion names. */
+/* The message that a completion belongs to. */
 static struct message *named(const struct receive *r, uint64_t data, uint64_t tag)
 {
 	int from = (int)(data >> 16), number = (int)(data & 0xffff);
@@ -237,7 +238,7 @@ static void peeked(struct receive *r, const struct fi_cq_tagged_entry *entry)
 	OK(fi_trecvmsg(o.ep, &msg, FI_CLAIM));
 }
 
-/* One completion, if there is one. */
+/* Handle one completion, if there is one. */
 static int look(void)
 {
 	struct fi_cq_tagged_entry entry;
@@ -290,12 +291,12 @@ static void cancel(struct receive *r)
 	if (r->state != POSTED)
 		return;
 	error = fi_cancel(&o.ep->fid, r);
-	CHECK(error == 0 || error == -FI_ENOENT);       /* that: its completion was not read */
+	CHECK(error == 0 || error == -FI_ENOENT);   /* ENOENT: its completion was not yet read */
 	if (error == 0)
 		r->state = CANCELLING;
 }
 
-/* No receive was passed over. */
+/* Check that no receive was passed over. */
 static void judge(void)
 {
 	for (int from = 0; from < o.size; from++)
@@ -327,7 +328,7 @@ static void round_of(uint64_t seed, int round)
 	posted = received = 0;
 	for (uint32_t i = below(2) * below(30); i > 0; i--)
 		receive_some(0, below(4) == 0, 0);
-	if (below(2))                           /* others' messages come early */
+	if (below(2))                           /* others' messages arrive early */
 		usleep(below(5000));
 	for (int i = 0; i < ACTIONS; i++) {
 		uint32_t action = below(10);

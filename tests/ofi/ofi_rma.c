@@ -1,11 +1,11 @@
 /*
  * ofi_rma: reads and writes of the right neighbour's regions: results, keys and bounds, pieces,
- * order, and that a write has arrived when its completion is read. Around a ring.
+ * order, and that a write has arrived when its completion is read. Around a ring of ranks.
  */
 #include "ofi.h"
 
 enum { BYTES = 1 << 20, KEY = 77, READ_ONLY = 78, WRITE_ONLY = 79 };
-#define ALL (1ULL << 63 | KEY)          /* another key, as MPICH makes them */
+#define ALL (1ULL << 63 | KEY)          /* another key, of MPICH's form */
 
 static const uint64_t written = FI_RMA | FI_WRITE, fetched = FI_RMA | FI_READ;
 static char region[BYTES], local[BYTES];
@@ -33,7 +33,7 @@ static void sizes(struct ofi *o)
 		ofi_barrier();
 		OK(fi_write(o->ep, local, n, 0, o->right, at, KEY, &a));
 		done(o, &a, written);
-		ofi_barrier();             /* it is there without any call of this rank about it */
+		ofi_barrier();             /* it arrives without a call of this rank */
 		CHECK(is_filled(region + at, n, i));
 		CHECK(at == 0 || region[at - 1] == 0);
 		CHECK(at + n == BYTES || region[at + n] == 0);
@@ -86,13 +86,13 @@ static void injected(struct ofi *o)
 		if (i % 50)
 			continue;
 		OK(fi_read(o->ep, local, n, 0, o->right, 0, KEY, &a));
-		done(o, &a, fetched);           /* behind the write */
+		done(o, &a, fetched);           /* after the write */
 		CHECK(is_filled(local, n, i));
 	}
 	EQUAL(fi_inject_write(o->ep, local, 4097, o->right, 0, KEY), -FI_EMSGSIZE);
 }
 
-/* Keys and bounds: the operation fails, and the neighbour's memory is as it was. */
+/* Wrong keys and bounds: the operation fails, and the neighbour's memory stays unchanged. */
 static void refused(struct ofi *o)
 {
 	static const struct {
@@ -167,11 +167,11 @@ static void registered(struct ofi *o)
 	OK(fi_close(&other->fid));
 	ofi_barrier();
 	OK(fi_write(o->ep, local, 8, 0, o->right, (uintptr_t)&number, ALL, &a));
-	failed(o, &a, FI_EREMOTEIO);            /* its key is gone */
+	failed(o, &a, FI_EREMOTEIO);            /* its key is invalid */
 }
 
-/* A region is closed when its reader says that it has its bytes: over cards this kernel may
- * not have heard of that yet. */
+/* A region is closed when its reader reports that it has the bytes: over cards this kernel may
+ * not know yet that the read has ended. */
 static void closed_soon(struct ofi *o)
 {
 	for (int i = 0; i < 20; i++) {
@@ -187,7 +187,7 @@ static void closed_soon(struct ofi *o)
 	}
 }
 
-/* A read behind three writes of the same place finds the last one; three places at once. */
+/* A read after three writes to the same place finds the last one; three places at once. */
 static void ordered(struct ofi *o)
 {
 	static const size_t lengths[] = { 8, 3000, 70000 };
@@ -211,7 +211,7 @@ static void ordered(struct ofi *o)
 	}
 }
 
-/* The neighbour, told by a message after the write's completion, finds the data. */
+/* A message sent after the write's completion reaches the neighbour after the data. */
 static void delivered(struct ofi *o)
 {
 	static const size_t lengths[] = { 8, 5000, 200000 };

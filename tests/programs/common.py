@@ -1,9 +1,9 @@
-"""Other people's programs: fetched, built with margay cc, and their own tests run on nodes.
+"""Existing programs: fetched, built with margay cc, and their own tests run on nodes.
 
-A Program says where its source is, how it is built, and what its tests are. run_program() does
-that in a folder of its own and counts. Every step is a command of a shell in the program's folder,
-with CC="margay cc --runnable" (docs/programs.md), so that ./NAME runs on a node; CXX and FC are the
-same for C++ and Fortran, MPICC and MPIFC with MPI. ranks() runs ./NAME on several nodes.
+A Program describes its source, its build and its tests. run_program() carries them out in a
+separate folder and counts the results. Every step is a shell command in the program's folder, with
+CC="margay cc --runnable" (docs/programs.md), so that ./NAME runs on a node; CXX and FC are the same
+for C++ and Fortran, MPICC and MPIFC with MPI. ranks() runs ./NAME on several nodes.
 """
 from __future__ import annotations
 
@@ -20,40 +20,39 @@ BUILD = Path(os.environ.get("MARGAY_BUILD") or ROOT / "build")
 HERE = Path(__file__).resolve().parent
 WORK = BUILD / "programs"
 SOURCES = WORK / "sources"
-HANG = 1800           # seconds after which a step is ended: it only detects a hang
+HANG = 1800           # seconds after which a step is killed: only detects a hang
 
 
 @dataclass
 class Test:
     """One of the program's tests: it passes when the command's status is 0.
 
-    `says` must match the output, if given; where it does last, its first group is the number of
-    cases, and a second one how many of them failed. `why` is the reason on file of a
-    test that fails.
+    `says` must match the output, if given; the first group of the last match is the number of
+    cases, the second one the number of failures. `why` is the reason on file for a failure.
     """
     name: str
     command: str
     says: str = ""
     why: str = ""
-    short: bool = False       # it is in the short subset of make check
+    short: bool = False       # in the short subset of make check
 
 
 @dataclass
 class Source:
-    """A source as its authors released it, in Debian; or a package of headers, a .deb."""
+    """The authors' source as released, from Debian; or a package of headers, a .deb."""
     package: str              # Debian's name
     tarball: str
     sha256: str
-    folder: str               # in the tarball; a .deb is unpacked into it
+    folder: str               # in the tarball; for a .deb, the target of unpacking
     suite: str = ""           # of Debian, if not the system's
 
 
 @dataclass
 class Library:
-    """What others are linked with: built once in its source's folder, beside theirs, and kept."""
+    """A library for other programs: built once in its source's folder, beside theirs, and kept."""
     source: Source
     build: list[str]
-    files: tuple[str, ...]    # all are there if it is built
+    files: tuple[str, ...]    # all exist if it is built
 
 
 @dataclass
@@ -73,11 +72,11 @@ class Program:
 
 @dataclass
 class Outcome:
-    """What became of one program."""
+    """The results of one program."""
     program: Program
     passed: list[str] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)     # with the reason on file
-    wrong: list[str] = field(default_factory=list)                  # what is not as on file
+    wrong: list[str] = field(default_factory=list)                  # unexpected results
     cases: int = 0
     cases_failed: int = 0
     seconds: float = 0.0      # of CPU
@@ -88,7 +87,7 @@ class Outcome:
 
 
 def fetch(program: Program) -> None:
-    """Takes the sources from the user's cache or from Debian."""
+    """Gets the sources from the user's cache or from Debian."""
     for source in (program.source, *program.others,
                    *(library.source for library in program.libraries)):
         options = ["--package"] if source.tarball.endswith(".deb") else []
@@ -107,7 +106,8 @@ def unpack(source: Source, where: Path) -> None:
 
 
 def environment(program: Program, jobs: int, work: Path) -> dict[str, str]:
-    """For all steps: margay on the path, and nothing of a make that called this one."""
+    """The environment of all steps: margay is on the path, without the variables of a calling
+    make."""
     kept = {name: value for name, value in os.environ.items()
             if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEFILES", "MARGAY_READY",
                             "CFLAGS", "CPPFLAGS", "LDFLAGS", "CC", "CXX", "CXXFLAGS", "FC",
@@ -117,15 +117,15 @@ def environment(program: Program, jobs: int, work: Path) -> dict[str, str]:
             "FC": "margay fortran --runnable",
             "MPICC": "mpicc --runnable", "MPIFC": "mpifort --runnable",
             "JOBS": str(jobs), "HOME": str(work),
-            # The libraries of the languages and of MPI are the user's, built once.
+            # The libraries of the languages and MPI are those in the user's cache.
             "XDG_CACHE_HOME": kept.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"),
             "TMPDIR": str(work / "tmp"),
-            # Their scripts read files above the folder in which they run a program.
+            # Some scripts read files above the folder in which they run a program.
             "MARGAY_RUN_OPTIONS": f"--dir {work} {program.options}"}
 
 
 def ranks(number: int, options: str = "") -> str:
-    """The beginning of a command: its programs run on that many nodes, as ranks of one job."""
+    """The prefix of a command whose programs run on that many nodes, as ranks of one job."""
     return f'MARGAY_RUN_OPTIONS="$MARGAY_RUN_OPTIONS {options} -n {number}"'
 
 
@@ -141,7 +141,7 @@ class Steps:
         self.env = environment(program, jobs, where)
 
     def build(self, name: str, commands: list[str], folder: Path) -> None:
-        """Raises RuntimeError at the first that fails."""
+        """Raises RuntimeError at the first step that fails."""
         for number, command in enumerate(commands, 1):
             status, text = self.run(f"{name}-{number}", command, folder)
             if status != 0:
@@ -199,7 +199,7 @@ def make_library(library: Library, steps: Steps, where: Path) -> None:
 
 
 def judge(test: Test, status: int, text: str, outcome: Outcome) -> None:
-    """Counts one test, and says if it is not as on file."""
+    """Counts one test, and reports it if it differs from the file."""
     # The first line is the command itself.
     body = text.partition("\n")[2]
     found = [*re.finditer(test.says, body, re.M)] if test.says else []
@@ -222,6 +222,6 @@ def last(text: str, lines: int = 12) -> str:
 
 
 def cpu() -> float:
-    """Seconds of CPU that ended children took, nodes too."""
+    """CPU seconds of ended children, including nodes."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime

@@ -12,7 +12,7 @@ PROGRAM = Program(
     tests=[
         # The six runs and six comparisons of its own Makefile.
         Test("make test", 'make CC="$CC" test', short=True),
-        # A block that is damaged is found, and the others are recovered.
+        # A damaged block is detected, and the others are recovered.
         Test("bzip2recover", "cp sample3.bz2 r.bz2 && ./bzip2recover r.bz2 && "
              "for part in rec*r.bz2; do ./bzip2 -dc $part || exit 1; done | cmp - sample3.ref",
              short=True),
@@ -22,7 +22,7 @@ PROGRAM = Program(
         *(Test(f"manual.ps at level {level}", ROUND.format(level=level, file="manual.ps"))
           for level in (1, 9)),
         Test("an empty file", "touch empty && " + ROUND.format(level=9, file="empty")),
-        # Names, times and modes, as scripts know bzip2.
+        # Names, times and modes, as scripts expect of bzip2.
         Test("in place", "cp -p README r1 && chmod 640 r1 && ./bzip2 r1 && [ ! -e r1 ] && "
              "[ $(stat -c %a r1.bz2) = 640 ] && [ ! r1.bz2 -nt README ] && "
              "[ ! r1.bz2 -ot README ] && ./bzip2 -d r1.bz2 && cmp r1 README"),

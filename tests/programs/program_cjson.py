@@ -1,4 +1,4 @@
-"""cJSON 1.7.15: the unit tests that its CMakeLists.txt names, by the library of its Makefile."""
+"""cJSON 1.7.15: the unit tests of its CMakeLists.txt, with the library of its Makefile."""
 from common import Program, Source, Test
 
 UNITS = ("parse_examples parse_number parse_hex4 parse_string parse_array parse_object parse_value "

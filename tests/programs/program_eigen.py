@@ -1,7 +1,7 @@
 """Eigen 3.4.0, a library of headers: dense factorisations, eigenvalue problems and sparse solvers.
 
-Programs of ours, in eigen/ beside this file, are compiled by margay c++ for nodes and by g++ for
-the host. Each checks its residuals, and the two results must be equal to 1e-10.
+Our programs in eigen/ are compiled by margay c++ for nodes and by g++ for the host. Each checks its
+residuals, and the two results must agree within 1e-10.
 """
 from common import Program, Source, Test
 
@@ -13,7 +13,7 @@ SPARSE = ("cholesky", "ldlt", "lu", "qr", "gradients", "bicgstab")
 
 
 def build(program: str) -> list[str]:
-    """A failure of the host's compiler is not one of margay c++: they are two steps."""
+    """Two steps, as a failure of the host's compiler is not one of margay c++."""
     return [f"g++ {FLAGS} -o {program}-host margay/{program}.cc",
             f"$CXX {FLAGS} -o {program} margay/{program}.cc"]
 

@@ -20,7 +20,7 @@ BIG = "icf256x256 orf128x192 ocf32x32x32 icb16384".split()
 
 def bench(name: str, problems: list[str], number: int = 4, options: str = "",
           run_options: str = "") -> Test:
-    """mpi-bench measures which way is the fastest, if the options say nothing else."""
+    """By default mpi-bench measures to find the fastest plan."""
     words = " ".join(f"--verify {quote(problem)}" for problem in problems)
     return Test(name, f"set -o pipefail; {ranks(number, run_options)} mpi/mpi-bench --verbose=1 "
                 f"{options} {words} | margay/verdict.py {len(problems)}",
@@ -28,7 +28,7 @@ def bench(name: str, problems: list[str], number: int = 4, options: str = "",
 
 
 def check(number: int, count: int, options: str = "") -> Test:
-    """FFTW's `make check`, but for the seed."""
+    """FFTW's `make check` with a fixed seed."""
     return Test(f"check.pl {options} on {number}".replace("  ", " "),
                 f"set -o pipefail; {ranks(number)} perl -we "
                 f"'srand {number}; do \"./tests/check.pl\"; die $@ if $@' -- --verbose "

@@ -1,8 +1,8 @@
-"""Global Arrays 5.9.2: arrays that lie in pieces on all ranks, over MPI's messages (MPI_2SIDED).
+"""Global Arrays 5.9.2: arrays distributed over all ranks, by MPI messages (MPI_2SIDED).
 
-Its CMakeLists build it with Margay's toolchain file, with its own BLAS, and name its tests and
-their ranks. ga/verdict.py reads what they say. Debian 12 has not got this version: the source is
-from Debian 13.
+Its CMakeLists build it with Margay's toolchain file and its own BLAS, and name its tests and their
+ranks. ga/verdict.py reads their output. The source is from Debian 13, as Debian 12 lacks this
+version.
 """
 from common import Program, Source, Test
 

@@ -1,7 +1,7 @@
 """HDF5 1.10.8, parallel: the tests of its testpar, on MPI-IO with the nodes' files and locks.
 
-Its configure runs its trial programs on nodes, and so does its Makefile with H5detect, which makes
-a source. hdf5/verdict.py reads what the tests say.
+Its configure runs trial programs on nodes, and so does its Makefile with H5detect, which generates
+a source. hdf5/verdict.py reads the tests' output.
 """
 from common import Program, Source, Test, ranks
 from program_zlib import LIBRARY
@@ -43,7 +43,7 @@ PROGRAM = Program(
         run("t_shapesame"),
         run("t_filters_parallel"),
         run("t_bigio", options="--env HDF5TestExpress=0"),
-        # Its first program ends without MPI_Finalize, on purpose: only the second is judged.
+        # Its first program deliberately ends without MPI_Finalize; only the second is judged.
         Test("testpflush.sh", f"set -o pipefail; cd testpar && {ranks(4)} sh testpflush.sh | "
              "../margay/verdict.py t_pflush2", says=SAYS),
         run("t_mpi", options="--link virtio"),

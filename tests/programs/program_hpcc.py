@@ -1,8 +1,8 @@
 """HPC Challenge 1.5.0: HPL, PTRANS, RandomAccess, FFT, DGEMM, STREAM, latency and bandwidth on MPI.
 
-Its Makefile and one of its own settings files are used as they are, with the reference BLAS of
+Its Makefile and one of its settings files are used unmodified, with the reference BLAS of
 program_lapack.py. hpcc/ beside this file has the inputs; the suite checks each part itself, and
-hpcc/verdict.py reads what it says.
+hpcc/verdict.py reads its output.
 """
 from common import Program, Source, Test, ranks
 from program_lapack import BLAS_LIBRARY
@@ -15,14 +15,14 @@ SECTIONS = ("MPIRandomAccess", "StarRandomAccess", "SingleRandomAccess", "MPIRan
 
 
 def run(name: str, number: int, options: str = "") -> str:
-    """In a folder of its own, for the name of the output is fixed."""
+    """Runs in its own folder, as the output's name is fixed."""
     folder = f"run-{name}{options.replace(' ', '')}"
     return (f"rm -rf {folder} && mkdir {folder} && cd {folder} && "
             f"cp ../margay/{name}.txt hpccinf.txt && {ranks(number, options)} ../hpcc")
 
 
 def whole(name: str, number: int, hpl: int, ptrans: int, options: str = "") -> Test:
-    """hpl and ptrans: the numbers of tests that the input asks for; PTRANS does each five times."""
+    """hpl and ptrans: the numbers of tests in the input; PTRANS does each five times."""
     return Test(f"{name} {options}".strip(), f"{run(name, number, options)} && "
                 f"../margay/verdict.py hpccoutf.txt {hpl} {ptrans}", says=SAYS)
 
@@ -37,7 +37,7 @@ PROGRAM = Program(
     options="--mem 128",
     libraries=[BLAS_LIBRARY],
     build=["cp hpl/setup/Make.Linux_PII_FBLAS hpl/",
-           # HPL's own settings, but for the commands and the folders.
+           # HPL's own settings, except for commands and folders.
            'make -j$JOBS arch=Linux_PII_FBLAS TOPdir=../../.. CC="$MPICC" LINKER="$MPIFC" '
            "MPinc= MPlib= LAlib=$PWD/../lapack-3.11.0/librefblas.a"],
     tests=[

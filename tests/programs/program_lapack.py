@@ -1,7 +1,7 @@
 """LAPACK 3.11.0 with its reference BLAS: the test programs of its Makefiles, in four precisions.
 
-The same objects are also linked for the host by gfortran: what a test writes must be the same
-there, times left out, and no test in it may have failed (lapack/verdict.py beside this file).
+The same objects are also linked for the host by gfortran: a test's output must be the same there,
+except for times, and no test may have failed (lapack/verdict.py).
 """
 from common import Library, Program, Source, Test
 
@@ -61,7 +61,7 @@ def eig(precision: str) -> list[Test]:
 SOURCE = Source("lapack", "lapack_3.11.0.orig.tar.gz",
                 "4b9ba79bfd4921ca820e83979db76ab3363155709444a787979e81c22285ffa9",
                 "lapack-3.11.0")
-# What other programs are linked with.
+# Libraries for other programs.
 BLAS_LIBRARY = Library(SOURCE, [CONFIGURE, "make -j$JOBS blaslib"], ("librefblas.a",))
 
 BLAS = " ".join(f"xblat{level}{precision}" for precision in PRECISIONS for level in (1, 2, 3))

@@ -1,5 +1,5 @@
-"""Lua 5.4.4. Its authors' test suite is not in Debian, so scripts are run by the interpreter:
-the tests of LuaUnit, those of Lua 5.1's test/ that are for 5.4 too, and lua/ beside this file.
+"""Lua 5.4.4. Its authors' test suite is not in Debian, so the interpreter runs scripts: the tests
+of LuaUnit, those of Lua 5.1's test/ that are valid for 5.4, and those in lua/ beside this file.
 
 Their output must be that of the same Lua built by gcc for this machine.
 """
@@ -12,7 +12,7 @@ OLD = "../lua-5.1.5/test"
 def same(name: str, script: str, stdin: str = "/dev/null") -> Test:
     """The output of a script on a node and on the host, and the status."""
     run = f"{script} <{stdin}; echo status $?"
-    # Tables and functions are printed with their addresses.
+    # Printed tables and functions contain addresses.
     plain = "sed -E 's/0x[0-9a-f]{6,}/ADDRESS/'"
     return Test(name, f"cp {HOST} ./lua-host && mkdir -p h n && "
                 f"(cd h && ln -sf ../lua-host lua && ln -sfn ../margay margay && ./lua {run}) | "

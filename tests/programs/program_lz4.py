@@ -1,7 +1,7 @@
 """LZ4 1.9.4: the targets of tests/Makefile, with shorter times and without the largest files."""
 from common import Program, Source, Test
 
-# What its test-lz4-basic, -opt-parser and -fast do with pipes, one line each.
+# The pipes of its test-lz4-basic, -opt-parser and -fast, one line each.
 PIPES = (("-g0", "-v", "-t"), ("-g16KB", "-9", "-t"), ("", "", "-t"), ("-g6M -P99", "-9BD", "-t"),
          ("-g17M", "-9v", "-qt"), ("-g33M", "--no-frame-crc", "-t"), ("-P10", "-12B4", "-t"),
          ("-g256K", "-12B4D", "-t"), ("-g512K -P25", "-12BD", "-t"), ("-g1M", "-12B5", "-t"))

@@ -1,8 +1,8 @@
 """SQLite 3.40.1: its fuzz cases, speed and word tests, a hot journal, ranks at one database."""
 from common import Program, Source, Test
 
-LIBRARY = "libsqlite3.a"      # made of the object of its Makefile
-# Of each file the last cases, 3,517 of 46,000: so many first ones are left out.
+LIBRARY = "libsqlite3.a"      # made from its Makefile's object
+# The last cases of each file, 3,517 of 46,000: how many to skip at its start.
 FUZZ = {1: 9500, 2: 9500, 3: 2000, 4: 2100, 5: 8400, 6: 3500, 7: 7700, 8: 500}
 MODES = ("insert", "replace", "upsert", "select", "update")
 
@@ -13,7 +13,7 @@ def fuzz(number: int, skip: int) -> Test:
 
 
 def sql(name: str, script: str, says: str, short: bool = False) -> Test:
-    """The shell with a script of ours; afterwards the host's SQLite finds the database whole."""
+    """The shell with one of our scripts; then the host's SQLite checks the database."""
     return Test(f"sqlite/{name}", f"rm -f {name}.db*; ./sqlite3 -bail {name}.db <{script} && "
                 f"python3 -c \"import sqlite3; print(*sqlite3.connect('{name}.db')"
                 ".execute('pragma integrity_check').fetchone())\" | grep -x ok",
@@ -57,7 +57,7 @@ PROGRAM = Program(
              "./sqldiff a.db b.db", says=r"^INSERT INTO t"),
         sql("language", "margay/language.sql", r"^checks passed"),
         sql("import", "margay/import.sql", r"^checks passed"),
-        # Four nodes at one database: each waits for the others' locks.
+        # Four nodes use one database, and wait for each other's locks.
         Test("four ranks write", "rm -f n.db*; ./sqlite3 n.db 'create table t(value)' && "
              'MARGAY_RUN_OPTIONS="$MARGAY_RUN_OPTIONS --mem 64 -n 4" ./sqlite3 -bail n.db '
              "'.read margay/insert.sql' && ./sqlite3 n.db 'select count(*), count(distinct value) "

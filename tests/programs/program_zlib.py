@@ -1,7 +1,7 @@
 """zlib 1.2.13: the tests of its Makefile, its coverage test, examples/ and contrib/minizip."""
 from common import Library, Program, Source, Test
 
-# A tar of its sources is what the examples are tried with.
+# The examples use a tar of its sources.
 BIG = "cat *.c *.h ChangeLog zlib.3.pdf >big"
 
 
@@ -10,7 +10,7 @@ def example(name: str, command: str, flags: str = "", says: str = "", short: boo
                 f"{command}", says=says, short=short)
 
 
-# What other programs are linked with.
+# The library for other programs.
 LIBRARY = Library(Source("zlib", "zlib_1.2.13.dfsg.orig.tar.bz2",
                          "71feb7947e3c00ef125f83b79a4e529bde31171e5babe48b391f06758d1ab0a1",
                          "zlib-1.2.13.dfsg"),
@@ -23,7 +23,7 @@ PROGRAM = Program(
     tests=[
         Test("make teststatic", "make teststatic", says=r"\*\*\* zlib test OK", short=True),
         Test("make test64", "make test64", says=r"\*\*\* zlib 64-bit test OK"),
-        # What `make cover` runs, without the report of lines.
+        # The run of `make cover`, without its report of lines.
         Test("infcover", "make infcover && ./infcover", says="inflate_table not enough errors"),
         Test("minigzip, files", "cp big m && ./minigzip m && gzip -t m.gz && gzip -dc m.gz | "
              "cmp - big && ./minigzip -d m.gz && cmp m big", short=True),

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""make programs: builds other people's programs and runs their own tests on nodes.
+"""make programs: builds existing programs and runs their own tests on nodes.
 
     programs.py [--fetch] [--short] [--jobs N] [NAME...]
 
-prints a table, and what failed and why; the status is 0 if all is as the descriptions beside this
-file say and 95 of 100 tests pass. --fetch only gets the sources.
+prints a table, and failures with their reasons; the status is 0 if all results are as described
+beside this file and 95 of 100 tests pass. --fetch only gets the sources.
 """
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def program(name: str) -> Program:
 
 
 def table(outcomes: list[Outcome]) -> str:
-    """The rows, and below them what failed and what was not run."""
+    """The rows, followed by failures and tests that were not run."""
     rows = [f"{'program':12}{'tests':>7}{'passed':>8}{'failed':>8}{'cases':>9}{'failed':>8}"
             f"{'CPU s':>8}"]
     for outcome in outcomes:

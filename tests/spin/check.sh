@@ -1,17 +1,17 @@
 #!/bin/bash
 # Checks the models of this folder with spin, in variants: tests/spin/check.sh BUILD [PART], only
-# those with PART in their names. Some 2 minutes of a processor in all. Each line below is a
-# model, what spin shall find, and the macros of the variant. "right": it looks at every
-# state and finds nothing; of grants.pml also no run without end. "wrong": a rule is
-# missing, and spin must notice: a model that cannot fail says nothing. With -DLIVE no run of
-# link.pml may be without end either: so every message arrives.
+# those with PART in their names. Takes some 2 minutes of processor time. Each line below has a
+# model, the expected result, and the macros of the variant. "right": spin examines every state and
+# finds no error; for grants.pml also no endless run. "wrong": a rule is missing, and spin must find
+# an error, as a model that cannot fail proves nothing. With -DLIVE link.pml must have no endless
+# run either, so every message arrives.
 set -e
 here=$(dirname "$(realpath "$0")")
 part=$2
 mkdir -p "$1"
 cd "$1"
 
-# The number of errors that a search finds, or "?": it did not look at everything.
+# The number of errors that a search finds, or "?" if it was incomplete.
 search() { # NAME SPIN-OPTIONS...
 	name=$1
 	shift

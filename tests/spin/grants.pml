@@ -1,19 +1,19 @@
 /*
  * The payload of long messages as a model for spin (`make model`): parts by grants from A
- * (net/link/bulk_send.c) to B (net/link/bulk.c, bulk_land.c) and its bulk card, over a network
- * that loses, repeats and reorders. Names are those of the code. A timer is either late, so that
- * nothing is under way any more, or too early, which is a fault like the others.
+ * (net/link/bulk_send.c) to B (net/link/bulk.c, bulk_land.c) and its bulk card, over a network that
+ * loses, repeats and reorders. Names are those of the code. A timer is either late, when no frame
+ * is in flight any more, or too early, which counts as a fault.
  *
- *   PARTS      how many A sends; each is a message of its own, so that it ends when all before it have
- *   PLACES     of how many parts in a row no two share memory
- *   FAULTS     how often in all a frame is lost, repeated or overtaken, or a timer too early
+ *   PARTS      how many A sends; each is a separate message, ending after all before it
+ *   PLACES     so many consecutive parts share no memory
+ *   FAULTS     total number of lost, repeated or overtaken frames and early timers
  *   GIVEUP     B may give A up, at any time
- *   WITHOUT    the number of a rule that is left out: an error must be found
+ *   WITHOUT    the number of a rule to leave out: spin must find an error
  *
- * What must hold: when a part counts its place holds it, unless a later one with the same place has its
- * buffer already. In the end each place holds the last of its parts. When A is given up no buffer is
- * posted. Faults are numbered, so every run has an end (no cycle), and in it all parts count or A was
- * given up (no other end): what is lost any number of times, but not for ever, arrives.
+ * What must hold: when a part counts as received, its place contains it, unless a later one with
+ * the same place already has a buffer. In the end each place contains the last of its parts. When A
+ * is given up no buffer is posted. Faults are limited, so every run ends (no cycle), with all parts
+ * received or A given up (no other end): a part that is lost any finite number of times arrives.
  */
 #ifndef PARTS
 #define PARTS     4
@@ -27,39 +27,39 @@
 #ifndef WITHOUT
 #define WITHOUT   0
 #endif
-#define QUEUE     3            /* frames under way on each wire */
+#define QUEUE     3            /* frames in flight on each wire */
 #define MOST      3            /* buffers that may be posted */
 #define RESEND_TRIES 2
 #define MOST_TRIES  3
-#define POSTED    255          /* of a buffer: the card has it */
-#define FREE      254          /* nothing lies in it */
-#define MISSING   255          /* of a part: it has not arrived */
+#define POSTED    255          /* a buffer that the card has */
+#define FREE      254          /* an empty buffer */
+#define MISSING   255          /* a part that has not arrived */
 #define ASIDE     254
 #define NOTHING   255
 
 /*
- * What WITHOUT leaves out: 1 after a loss no two buffers share memory; 2 the first misplaced
- * frame takes all buffers back; 3 the number of a part is looked at; 4 what was sent is sent
- * again if the grant says so; 5 the buffers of a peer that is given up are taken back.
+ * The rules that WITHOUT leaves out: 1 after a loss no two buffers share memory; 2 the first
+ * misplaced frame takes all buffers back; 3 the number of a part is checked; 4 a sent part is sent
+ * again if the grant requests it; 5 the buffers of a peer that is given up are taken back.
  */
 #define RULE(number)  (WITHOUT != number)
 #define PLACE(part)   ((part) % PLACES)
 
-chan to_rooms = [QUEUE] of { byte, bool };      /* part, whether it is sent again */
-chan to_a = [QUEUE] of { byte, byte, bool };    /* GRANT: first part, behind the last, again */
+chan to_rooms = [QUEUE] of { byte, bool };      /* part, whether it is a retransmission */
+chan to_a = [QUEUE] of { byte, byte, bool };    /* GRANT: first part, one past the last, again */
 byte faults = FAULTS;
 
 /* A */
 byte parts_sent, granted, again, again_until;
 
-/* B: struct bulk. In `landed` is what lies in the oldest posted buffers, not yet seen. */
+/* B: struct bulk. `landed` has the contents of the oldest posted buffers, not yet handled. */
 byte oldest, next, tries, lossy;
 byte at[PARTS], holds[PARTS], after[PARTS];
-chan ring = [MOST] of { byte };                 /* posted, and nothing written */
-chan landed = [MOST] of { byte, byte, bool };   /* buffer, part, whether it was sent again */
+chan ring = [MOST] of { byte };                 /* posted, not yet written */
+chan landed = [MOST] of { byte, byte, bool };   /* buffer, part, whether it was a retransmission */
 bool idle, given_up;
 
-/* What only the model knows: of which part, counted from 1, the bytes are where. */
+/* Known only to the model: which part, counted from 1, is at each place. */
 byte memory[PLACES], aside;
 
 #define A_HAS     (again < again_until || parts_sent < granted)
@@ -75,8 +75,8 @@ inline spend_if_early()
 	fi
 }
 
-/* The network does what it likes: this frame comes, or comes and is repeated, or is lost, or is
- * overtaken. NOTHING: it has not come. */
+/* The network: this frame arrives, or arrives and is repeated, or is lost, or is overtaken.
+ * NOTHING: it has not arrived. */
 #define TAKE(network, first, ...) \
 	if \
 	:: network?first, __VA_ARGS__ \
@@ -123,7 +123,7 @@ active proctype A()
 	od
 }
 
-/* The bulk card: what comes is written into the oldest buffer; without one it waits. */
+/* The bulk card: a frame is written into the oldest buffer; without one it waits. */
 active proctype Card()
 {
 	byte part, index;
@@ -152,7 +152,7 @@ inline tell(w_first, w_until, w_again)
 	fi
 }
 
-/* grant_again(): missing parts that were sent before part `than`; MISSING: all. */
+/* grant_again(): asks for missing parts that were sent before part `than`; MISSING: all. */
 inline grant_again(than, w_again)
 {
 	from = oldest; i = oldest;
@@ -189,7 +189,7 @@ inline take_back()
 	od
 }
 
-/* fill(): nothing lies in this buffer. */
+/* fill(): this buffer is empty. */
 inline fill(index)
 {
 	to = index;
@@ -266,7 +266,7 @@ inline land()
 	index = 0; part = 0; w_again = false
 }
 
-/* extend(): buffers for the next parts. After a loss they share no memory with one in use. */
+/* extend(): buffers for the next parts. After a loss they share no memory with a buffer in use. */
 inline extend()
 {
 	sent = false;
@@ -309,7 +309,7 @@ active proctype B()
 	atomic { extend() }
 	do
 	:: atomic { !idle && len(landed) > 0 -> land(); extend() }
-	/* A may be slow, so that a turn ends for that; its announcement brings another. */
+	/* A may be slow and so lose its turn; its announcement gets another one. */
 	:: atomic { !idle && oldest < PARTS && (QUIET || faults > 0) ->
 		spend_if_early(); tick();
 		if

@@ -1,34 +1,34 @@
 /*
- * The link's protocol as a model for spin (`make model`): one flow of a few
- * one-frame messages from A to B, over a network that loses, repeats and
- * reorders. It follows net/link/: transmit.c and ack.c (A), receive.c and reassemble.c (B),
- * with the timers left out: what a timer may do, it may do at any time here.
+ * The link's protocol as a model for spin (`make model`): one flow of a few one-frame messages from
+ * A to B, over a network that loses, repeats and reorders. It follows net/link/: transmit.c and
+ * ack.c (A), receive.c and reassemble.c (B), without timers: an action of a timer may happen at any
+ * time here.
  *
  *   RESTART  B may be switched off once and come back with a newer incarnation
- *   GIVEUP   A may give up once, and begin anew with a newer incarnation
- *   LIVE     fair loss: what is done again and again succeeds sometime, here after MOST_FAULTS
- *            failures in a row; only the oldest frame is sent again, as each is the oldest
- *            sometime. Then every message arrives, and A hears of it: no run is without
- *            end, and none ends before that
- *   DEAF     with LIVE: B does not acknowledge what it has already: an error must be found
- *   ANYONE   B, restarted, also accepts an A that does not know its new life: an error must be found
+ *   GIVEUP   A may give up once, and start again with a newer incarnation
+ *   LIVE     fair loss: an action that is repeated succeeds in the end, here after MOST_FAULTS
+ *            failures in a row; only the oldest frame is sent again, as each becomes the
+ *            oldest. Then every message arrives, and A learns of it: no run is endless, and
+ *            none ends before that
+ *   DEAF     with LIVE: B does not acknowledge repeated messages: spin must find an error
+ *   ANYONE   B, restarted, accepts an A that does not know its new life: spin must find an error
  *
- * What must hold: B takes the messages in order and each at most once in a life;
- * none that A knows to have arrived is taken again; A is never told so of one
- * that was not taken; numbers stay within the window.
+ * What must hold: B accepts the messages in order and each at most once in a life; no message that
+ * A knows to have arrived is accepted again; A never learns of the arrival of one that was not
+ * accepted; numbers stay within the window.
  */
 #define MESSAGES  3
 #define WINDOW    2
 
 /* source's and destination's incarnation, sequence number, message */
 chan to_b = [2] of { byte, byte, byte, byte };
-/* RESET or not; incarnations; acknowledgement; whether the frame behind it has arrived;
- * OVER of a RESET, AGAIN of an acknowledgement */
+/* RESET or not; incarnations; acknowledgement; whether the frame after it has arrived; OVER of a
+ * RESET, AGAIN of an acknowledgement */
 chan to_a = [2] of { bool, byte, byte, byte, bool, bool };
 
 byte first_life_a = 1;
 bool taken[MESSAGES];     /* by any life of B */
-bool known[MESSAGES];     /* A was told that it has arrived */
+bool known[MESSAGES];     /* A knows that it has arrived */
 bool failed[MESSAGES];    /* A gave it up */
 
 #ifdef LIVE
@@ -44,7 +44,7 @@ byte faults_to_a, faults_to_b, busy;
 #endif
 
 #ifdef LIVE
-/* only what is under way is lost: B waits for room */
+/* only frames in flight are lost: B waits for room */
 #define SEND_A(reset, source, dest, ack, behind, flag) \
 	to_a!reset, source, dest, ack, behind, flag
 #else
@@ -71,7 +71,7 @@ end:	do
 	/* a frame for the first time, within the window */
 	:: next - una < WINDOW && base + next < MESSAGES && nfull(to_b) ->
 		atomic { to_b!mine, theirs, next, base + next; next++ }
-	/* again: the oldest, or the one behind it */
+	/* again: the oldest, or the one after it */
 	:: una < next && nfull(to_b) -> to_b!mine, theirs, una, base + una
 #ifndef LIVE
 	:: una + 1 < next && !behind_arrived && nfull(to_b) ->
@@ -98,7 +98,7 @@ end:	do
 			:: reset && theirs == 0 && !flag -> theirs = source
 			:: (reset && theirs != source && (theirs != 0 || flag)) ||
 			   (!reset && theirs != 0 && source > theirs) ->
-				/* everything under way is over */
+				/* all pending messages end */
 				at = una;
 				do
 				:: at < next -> failed[base + at] = true; at++
@@ -122,7 +122,7 @@ end:	do
 						behind_arrived = false
 					:: else -> break
 					od;
-					/* what it says of the frame behind `ack` */
+					/* its report about the frame after `ack` */
 					if
 					:: behind && una + 1 < next -> behind_arrived = true
 					:: else -> skip
@@ -151,8 +151,8 @@ over_a:	reset = 0; source = 0; dest = 0; ack = 0; behind = 0; flag = 0; at = 0 }
 active proctype B()
 {
 	byte mine = 1, theirs = 0, expected = 0;
-	bool early = false, restarted = false;  /* early: the frame behind expected is kept */
-	byte early_id = 0, after = 0;           /* after: the last message taken, plus 1 */
+	bool early = false, restarted = false; /* early: the frame after the expected one is kept */
+	byte early_id = 0, after = 0;           /* after: the last accepted message, plus 1 */
 	byte source, dest, sequence, id;
 
 end:	do
@@ -180,7 +180,7 @@ end:	do
 #endif
 			SEND_A(true, mine, source, 0, false, false)
 		:: else ->
-			/* a newer life of A: everything with the old one is over */
+			/* a newer life of A: the old one's state ends */
 			if
 			:: theirs != 0 && source > theirs -> expected = 0; early = false
 			:: else -> skip

@@ -1,11 +1,11 @@
 /*
- * Locks between nodes as a model for spin: net/shm/lock.c, one lock and NODES nodes that take
- * it ROUNDS times each. Names are those of the code; a bell that is rung stays rung until its
- * node halts. Spinning is left out: it only delays.
+ * Locks between nodes as a model for spin: net/shm/lock.c, one lock and NODES nodes that take it
+ * ROUNDS times each. Names are those of the code; a doorbell stays rung until its node halts.
+ * Spinning is left out, as it only delays.
  *
- *   DEATH    one node may die at any step, also while it holds the lock: then the launcher
- *            marks it and rings all, and no living node may wait for ever
- *   WITHOUT  a rule that is missing, so that an error must be found:
+ *   DEATH    one node may die at any step, even while it holds the lock: then the launcher
+ *            marks it and rings all, and no living node may wait forever
+ *   WITHOUT  a rule to leave out, so that spin must find an error:
  *            1  a waiter does not try again once it is in the table
  *            2  it does not enter the table again after a bell
  *            3  an owner looks at the count before it frees the lock
@@ -35,7 +35,7 @@ inline publish() {
 	:: else
 	fi }
 
-/* By a compare and exchange, and only then the count. */
+/* First by a compare and exchange, and only then the count. */
 inline withdraw(node) {
 	atomic { mine = waits_for[node]; waits_for[node] = false };
 	if

@@ -5,9 +5,9 @@
  *   W key to card sender card kind lane announce again over waits source destination sequence
  *     ack selective window other_ack other_window messages offset length part until reach
  *     refused payload_crc message payload   -> frame
- *   R key node frame    -> result, and if it is OK the same fields as behind W's key
- *   T frames            -> the bytes of each of them, then ".", or "-": what is behind the last
- *                          one cannot follow it
+ *   R key node frame    -> result, and if it is OK the same fields as after W's key
+ *   T frames            -> the bytes of each frame, then ".", or "-" if the bytes after the last
+ *                          one are not another frame
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static uint32_t bytes(uint8_t *to)
 	return n;
 }
 
-/* These bytes, and not one behind them that ASan would not see. */
+/* A copy of exactly these bytes, so that ASan finds any access past them. */
 static uint8_t *exact(const uint8_t *from, uint32_t n)
 {
 	uint8_t *copy = malloc(n ? n : 1);

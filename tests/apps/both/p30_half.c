@@ -1,5 +1,5 @@
 /*
- * The half of the application that is written for Portals 3.0: see ptl33_half.c.
+ * The half of the application in the style of Portals 3.0: see ptl33_half.c.
  */
 #include <p30.h>
 
@@ -10,7 +10,7 @@ static ptl_id_t size;
 
 #define OK(call) do { if ((call) != PTL_OK) return __LINE__; } while (0)
 
-/* Inserts an entry of its own in front of the other half's, and removes it. */
+/* Inserts its own entry in front of the other half's, and removes it. */
 int p30_half_open(uint64_t entry)
 {
 	ptl_process_id_t anyone = { .addr_kind = PTL_ADDR_GID, .gid = PTL_ID_ANY,

@@ -1,7 +1,7 @@
 /*
- * One application in both styles: this file is written for Portals 3.3 and has
- * main; p30_half.c is written for 3.0 and sends what is received here. They share
- * the interface; match entries and their handles are of both.
+ * One application in both styles: this file is written for Portals 3.3 and has main; p30_half.c is
+ * written for 3.0 and sends the messages received here. The halves share the interface, match
+ * entries and handles.
  */
 #include <margay.h>
 #include <portals3.h>

@@ -1,6 +1,6 @@
 /*
- * Benchmark: bytes of a process block by its limits. Runs on the host, since
- * the engine's layout is the same everywhere. One line per figure: NAME VALUE.
+ * Benchmark: bytes of a process block by its limits. Runs on the host, as the engine's layout is
+ * the same there. One line per figure: NAME VALUE.
  *
  *   node_block_bytes       with the machine's limits, which every node has
  *   node_block_bytes_N     with N match entries and N descriptors, else the same

@@ -1,12 +1,12 @@
 /*
- * Benchmark of Fast Messages between two ranks; tests/bench/fm.py runs it and knows what each
- * figure is for. One line per figure on stdout: NAME VALUE.
+ * Benchmark of Fast Messages between two ranks; run by tests/bench/fm.py, which explains the
+ * figures. One line per figure on stdout: NAME VALUE.
  *
  *   fm two SIZE COUNT      COUNT messages of SIZE bytes by the calls of 2.x: MB/s
- *   fm one SIZE COUNT      the same by those of 1.1
+ *   fm one SIZE COUNT      the same with those of 1.1
  *   fm latency ROUNDS      8 bytes there and back by 2.x: half, in us
  *
- * A rank that waits polls; with `asleep` as the last word it is halted instead.
+ * A waiting rank polls; with `asleep` as the last word it halts instead.
  */
 #include <fm.h>
 #include <fm1.h>
@@ -83,7 +83,7 @@ static void send_one(const void *from, size_t size, unsigned handler)
 	check(FM_send(1u - (unsigned)margay_rank(), handler, from, size), "FM_send");
 }
 
-/* Rank 1 answers when all have come. */
+/* Rank 1 answers when all messages have arrived. */
 static void stream(void (*send)(const void *, size_t, unsigned), unsigned handler, size_t size,
 		   long count)
 {

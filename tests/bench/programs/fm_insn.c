@@ -1,6 +1,6 @@
 /*
- * Instructions of Fast Messages, on one node, to itself, under icount: what each call takes beside
- * the put in it. tests/bench/fm.py runs it. One line per figure on stdout: NAME VALUE.
+ * Instructions of Fast Messages, on one node, to itself, under icount: each call, and the put
+ * within it. tests/bench/fm.py runs it. One line per figure on stdout: NAME VALUE.
  */
 #include <fm.h>
 #include <fm1.h>
@@ -52,7 +52,7 @@ static int one(void *buf, size_t bytes, unsigned sender)
 	return FM_CONTINUE;
 }
 
-/* A put of the same bytes as a message of Fast Messages, with an event at its target. */
+/* Prepare a put of as many bytes as a message of Fast Messages has, with an event at its target. */
 static void open_put(void)
 {
 	const ptl_process_id_t anyone = { PTL_NID_ANY, PTL_PID_ANY };

@@ -35,7 +35,7 @@ static void check(int result, const char *what)
 	exit(1);
 }
 
-/* Polls or halts, as the streams do that it is compared with. */
+/* Polls or halts, like the streams with which it is compared. */
 static void complete(struct FMM_request *request)
 {
 	int ended;

@@ -1,13 +1,13 @@
 /*
- * Benchmark of Madeleine between two ranks, and of the puts below it; tests/bench/madeleine.py runs
- * it and knows what each figure is for. One line per figure on stdout: NAME VALUE.
+ * Benchmark of Madeleine between two ranks, and of the puts below it; run by
+ * tests/bench/madeleine.py, which explains the figures. One line per figure on stdout: NAME VALUE.
  *
  *   madeleine call SIZE ROUNDS   section 2.1.4 of the paper: a call with an array as argument there
  *                                and back: half, in us
- *   madeleine put SIZE ROUNDS    a put of as many bytes there and back, as bare as may be: half, in us
- *   madeleine instructions       a call with 8 bytes to oneself, by the clock that counts them
+ *   madeleine put SIZE ROUNDS    a put of as many bytes there and back, at minimal cost: half, in us
+ *   madeleine instructions       a call with 8 bytes to the same node, under --icount
  *
- * What waits is halted in either.
+ * A waiting node halts in both.
  */
 #include <madeleine.h>
 #include <stdio.h>

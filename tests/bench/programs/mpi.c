@@ -1,7 +1,7 @@
 /*
- * Benchmark of MPI; tests/bench/mpi.py runs it and knows what each figure is for.
- * One line per figure on stdout: NAME VALUE. Each does what it measures once before, since an
- * emulator translates code when it is met first.
+ * Benchmark of MPI; run by tests/bench/mpi.py, which explains the figures. One line per figure on
+ * stdout: NAME VALUE. Each runs once before it is measured, as an emulator translates code at its
+ * first execution.
  *
  *   mpi latency SIZE ROUNDS    MPI_Send there and back: half, in us
  *   mpi stream SIZE COUNT      MPI_Isend of COUNT messages in MB/s, as `put stream` sends puts
@@ -9,11 +9,11 @@
  *                              complete, the slowest of the same three distances. The receiver has
  *                              posted twice as many
  *   mpi rate COUNT             8-byte messages per second, in windows of 64
- *   mpi posted N ROUNDS        N receives are posted; N messages come for them from the last to
- *                              the first: us for one message
+ *   mpi posted N ROUNDS        N receives are posted, and matched by N messages from the last to
+ *                              the first: us per message
  *   mpi bypass SIZE WORK       figures 5 and 6 of the Portals paper: 10 messages of SIZE bytes each
- *                              way, WORK ms of computing without a call, and how long MPI_Waitall
- *                              takes then, in ms: the median of some rounds
+ *                              way, WORK ms of computing without a call, then the time of
+ *                              MPI_Waitall in ms: the median of some rounds
  *   mpi collective ROUNDS      barrier_us, allreduce8_us
  *   mpi rma ROUNDS             put_us, get_us, fetch_and_op_us, accumulate_us: 8 bytes and a flush
  */
@@ -61,7 +61,7 @@ static void latency(int size, int rounds)
 	free(buffer);
 }
 
-/* Seconds for one of COUNT messages, which go in whole windows. */
+/* Seconds per message for COUNT messages, sent in whole windows. */
 static double windows(int size, int count)
 {
 	char *buffer = memory((size_t)size);
@@ -86,7 +86,7 @@ static double windows(int size, int count)
 	return (MPI_Wtime() - start) / ((count + WINDOW - 1) / WINDOW * WINDOW);
 }
 
-/* Half of the messages that may be open, from or into the buffer. */
+/* Start half of the messages that may be open, from or into the buffer. */
 static void begin(char *buffer, int size, int half, MPI_Request *requests)
 {
 	for (int i = 0; i < half; i++)
@@ -96,7 +96,7 @@ static void begin(char *buffer, int size, int half, MPI_Request *requests)
 			MPI_Isend(buffer, size, MPI_BYTE, 1, 0, MPI_COMM_WORLD, &requests[i]);
 }
 
-/* Seconds for so many halves. */
+/* Returns the seconds for so many halves. */
 static double halves(char *buffer, int size, int half, int count)
 {
 	static MPI_Request requests[RECEIVES][MOST_AHEAD / 2];
@@ -121,7 +121,7 @@ static double halves(char *buffer, int size, int half, int count)
 
 static void stream(int size, int count)
 {
-	/* How far the target lies from the source, modulo what caches care about. */
+	/* Distance between target and source, modulo the cache's alignment. */
 	static const int distance[] = { 0, 4096, 512 << 10 };
 	int ahead = AHEAD_BYTES / size, half;
 	char *buffer = memory((size_t)size + (512 << 10));

@@ -1,8 +1,8 @@
 /*
- * Instructions of MPI's calls, by the clock that counts them (margay run --icount over
- * cards, two ranks; tests/bench/mpi.py). Rank 0 sends to itself, so that one node does
- * all of it: what it measures is the same for a peer in shared memory, but for the peer's lock.
- * One line per figure on stdout: NAME VALUE, the median of ROUNDS.
+ * Instructions of MPI's calls, by the clock that counts them (margay run --icount over cards, two
+ * ranks; tests/bench/mpi.py). Rank 0 sends to itself, so that one node does all the work. The
+ * result is the same for a peer in shared memory, except for the peer's lock. One line per figure
+ * on stdout: NAME VALUE, the median of ROUNDS.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (rank == 0) {
-		measure();      /* caches of the library above fill */
+		measure();      /* fills the library's caches */
 		measure();
 		say("isend", isend);
 		say("irecv", irecv);

@@ -1,11 +1,11 @@
 /*
- * Benchmark of NX between two ranks; tests/bench/nx.py runs it and knows what each figure is for.
- * One line per figure on stdout: NAME VALUE.
+ * Benchmark of NX between two ranks; run by tests/bench/nx.py, which explains the figures. One line
+ * per figure on stdout: NAME VALUE.
  *
  *   nx latency SIZE ROUNDS   csend there and back, crecv begun before: half, in us
  *   nx stream SIZE COUNT     isend of COUNT messages, 32 at a time, into receives that are posted: MB/s
  *   nx global ROUNDS         us for gsync and for gdsum of one element, with any number of ranks
- *   nx instructions          of calls to oneself, by the clock that counts them (--icount)
+ *   nx instructions          of calls to the same node, under --icount
  */
 #include <nx.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static void latency(long size, long rounds)
 	say("half_rtt_us", (dclock() - start) / (double)rounds / 2 * 1e6);
 }
 
-/* Each window begins when its receives are posted. */
+/* A window begins when its receives are posted. */
 static void stream(long size, long count)
 {
 	long ids[WINDOW], windows = (count + WINDOW - 1) / WINDOW;

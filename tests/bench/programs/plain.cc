@@ -1,4 +1,4 @@
-// C++ without iostream: what exceptions and containers bring.
+// C++ without iostream: the cost of exceptions and containers.
 #include <cstdio>
 #include <vector>
 

@@ -1,15 +1,14 @@
 /*
- * Benchmark of PM2, and of the puts below it; tests/bench/pm2.py runs it and knows what each
- * figure is for. One line per figure on stdout: NAME VALUE.
+ * Benchmark of PM2, and of the puts below it; run by tests/bench/pm2.py, which explains the
+ * figures. One line per figure on stdout: NAME VALUE.
  *
  *   pm2 switch TIMES         a yield of two threads to each other, in ns
  *   pm2 migrate TIMES        a thread with a minimal stack to node 1 and back, as in section 3.5
- * of the
- *                            paper: one way, in us; and what is sent, in bytes
+ *                            of the paper: one way, in us; and the bytes sent
  *   pm2 calls TIMES          an empty call: synchronous, quick; with its answer, in us
- *   pm2 put SIZE TIMES       a put of as many bytes there and back, as bare as may be: half, in us
- *   pm2 instructions         of all of these but the put, by the clock that counts them
- *   pm2 leave                the same of sending a thread to node 1, and of a put of as many bytes
+ *   pm2 put SIZE TIMES       a put of as many bytes there and back, at minimal cost: half, in us
+ *   pm2 instructions         of all of these except the put, under --icount
+ *   pm2 leave                the same for sending a thread to node 1, and for a put of as many bytes
  */
 #include <pm2.h>
 #include <stdio.h>
@@ -39,7 +38,7 @@ static void *yields(void *argument)
 	return argument;
 }
 
-/* Both yield as often: each yield is one switch. */
+/* Both threads yield equally often, and each yield is one switch. */
 static double switches(void)
 {
 	pm2_thread_t names[2];
@@ -136,7 +135,7 @@ static void *nothing(void *argument)
 	return argument;
 }
 
-/* The least of some tries: no look for messages is among them. */
+/* The minimum of several tries, which contains no poll for messages. */
 static void instructions(void)
 {
 	pm2_thread_t names[2];
@@ -169,7 +168,7 @@ static void instructions(void)
 	say("local_quick_lrpc", (double)quick);
 }
 
-/* A put of so many bytes, which its target discards. */
+/* Instructions of a put of so many bytes that its target discards. */
 static uint64_t put_instructions(uint64_t bytes)
 {
 	ptl_handle_ni_t ni;
@@ -192,7 +191,7 @@ static uint64_t put_instructions(uint64_t bytes)
 	return count;
 }
 
-/* Each time another thread that is ready is sent away. */
+/* Each time another runnable thread is migrated. */
 static void leave(void)
 {
 	struct pm2_counters counters;

@@ -1,7 +1,7 @@
 /*
  * Benchmark of lib/vmmc: figures 2 to 4 of its paper between ranks 0 and 1, and instructions of
- * single calls. One line per figure on stdout: NAME VALUE. Receivers look at their memory, or with
- * `halt` as the last word wait for it by vmmc_wait_until.
+ * single calls. One line per figure on stdout: NAME VALUE. Receivers poll their memory, or with
+ * `halt` as the last word wait by vmmc_wait_until.
  *
  *   vmmc_bench latency ROUNDS     latency_us_S: half of a round trip of S bytes, and
  *                                 put_us_S: the same by Portals itself, in turns
@@ -10,8 +10,8 @@
  *                                 message before its next one; the sum
  *   vmmc_bench overhead ROUNDS    sync_us_S, async_us_S: time in the call
  *   vmmc_bench instructions       (one node, --icount, to itself) insn_send_8B, insn_put_8B;
- *                                 insn_send_8B_wakes: into an area that vmmc_wait sees;
- *                                 insn_notify_8B_to, insn_notify_8B: to the handler, and all
+ *                                 insn_send_8B_wakes: into an area that wakes vmmc_wait;
+ *                                 insn_notify_8B_to, insn_notify_8B: to the handler, in all
  */
 #include <string.h>
 #include <vmmc.h>
@@ -59,7 +59,7 @@ static int there(void *argument)
 	return *awaited->byte == awaited->a || *awaited->byte == awaited->b;
 }
 
-/* Until the last byte of a message is one of these. */
+/* Wait until the last byte of a message has one of these values. */
 static void await(size_t bytes, unsigned char a, unsigned char b)
 {
 	struct awaited awaited = { &area[bytes - 1], (char)a, (char)b };
@@ -80,7 +80,8 @@ static double trips(void (*one)(const char *from, size_t bytes), size_t bytes, i
 
 	for (int i = 0; i < rounds; i++) {
 		number = number == 255 ? 1 : number + 1;
-		/* What Portals sends may be read later: not the message before the last. */
+		/* Portals may read a message's memory later, so only the previous message may
+		 * still be pending. */
 		from = source + (i & 1) * 1024;
 		from[bytes - 1] = (char)number;
 		if (job.rank == 0)

@@ -1,5 +1,6 @@
 /*
- * The fuzzer's frames: what arrives in a step, right but for what the step says.
+ * The fuzzer's frames: the frames that arrive in a step, correct except where the step changes
+ * them.
  */
 #include <string.h>
 #include "fuzz_frames.h"
@@ -8,7 +9,7 @@
 #include "../../../net/portals/md.h"
 #include "../../../net/portals/op.h"
 
-#define MOST_PARTS  12u            /* of a message that comes in one step */
+#define MOST_PARTS  12u            /* of a message that arrives in one step */
 
 static const uint8_t key[WIRE_KEY_BYTES] = {
 	1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16
@@ -19,7 +20,7 @@ const uint8_t *job_key(void)
 	return job & JOB_KEYED ? key : 0;
 }
 
-/* The header of a message of that node: mostly one that the engine takes. */
+/* The header of a message of that node, mostly an acceptable one. */
 struct message header_of(const struct step *step, uint32_t node, uint64_t length)
 {
 	struct message m = { .operation = step->operation % (MESSAGE_OPERATIONS + 1),
@@ -48,7 +49,7 @@ struct message header_of(const struct step *step, uint32_t node, uint64_t length
 	return m;
 }
 
-/* Hand up bytes. If they are no frame at all, nothing may have come of them. */
+/* Deliver bytes. If they are not a valid frame, they must have no effect. */
 void hand_up(const uint8_t *frame, uint32_t bytes)
 {
 	uint64_t before = link_digest(link_);
@@ -59,7 +60,7 @@ void hand_up(const uint8_t *frame, uint32_t bytes)
 		MUST(link_digest(link_) == before);
 }
 
-/* The same behind itself; the second is perhaps not whole. */
+/* The same frame twice, one after the other; the second may be cut. */
 static void hand_up_twice(const uint8_t *frame, uint32_t bytes)
 {
 	static uint8_t aggregate[2 * (WIRE_DATA + 65536)];
@@ -69,7 +70,7 @@ static void hand_up_twice(const uint8_t *frame, uint32_t bytes)
 	hand_up(aggregate, 2 * bytes);
 }
 
-/* The payload of a batch of `n` messages that are alike; its bytes. */
+/* Make the payload of a batch of `n` equal messages; returns its length. */
 static uint32_t fill_batch(const struct step *step, uint32_t node, uint32_t n, uint32_t length,
 			    uint8_t *payload)
 {
@@ -90,7 +91,7 @@ static uint32_t fill_batch(const struct step *step, uint32_t node, uint32_t n, u
 	return at;
 }
 
-/* Write a frame of that node, do to it what the step says, and hand it up. */
+/* Write a frame of that node, change it as the step says, and deliver it. */
 static void arrive_one(const struct step *step, uint32_t node, int on_bulk, struct wire *wire)
 {
 	static uint8_t frame[WIRE_DATA + 65536];
@@ -153,7 +154,7 @@ static void arrive_whole(const struct step *step, uint32_t node, struct wire *wi
 	}
 }
 
-/* What a frame is, by a number. */
+/* The kind of a frame by a number. */
 enum shape { DATA, BARE, RESET, ANNOUNCEMENT, GRANT, BULK, NEXT_BULK, BATCH };
 
 static const uint8_t kinds[] = {
@@ -227,7 +228,7 @@ void arrive(const struct step *step, int on_bulk)
 		wire.offset = step->flags & 16 ? (uint64_t)(step->offset % 16) * wire.bytes :
 			step->offset;
 		if (!(step->flags & 16)) {
-			/* a fragment as a sender of ours cuts it */
+			/* a fragment as a correct sender cuts it */
 			uint32_t cut = step->bytes & 1 ? 256 : 64, n = wire.length ?
 				((uint32_t)wire.length - 1) / cut + 1 : 1;
 

@@ -1,6 +1,6 @@
 /*
- * What must hold of a link between two calls: lists and counts agree, windows
- * are within bounds, the heap is one. An independent look at net/link/flow.h.
+ * Invariants of a link between two calls: lists and counts agree, windows are within bounds, the
+ * heap is ordered. An independent check of net/link/flow.h.
  */
 #include "fuzz_frames.h"
 #include "../../../net/link/internal.h"
@@ -47,7 +47,7 @@ struct link_view link_look(const struct link *link, uint32_t node, enum link_lan
 	return view;
 }
 
-/* Nothing that changes when frames leave, as they may whenever the link is called. */
+/* Leaves out what changes when frames are sent, as any call of the link may send some. */
 uint64_t link_digest(const struct link *link)
 {
 	uint64_t digest = link->n_flows;
@@ -65,7 +65,7 @@ uint64_t link_digest(const struct link *link)
 	return digest;
 }
 
-/* How many records are in a chain. */
+/* The number of records in a chain. */
 static uint32_t length(const struct record_pool *records, uint32_t index)
 {
 	uint32_t n = 0;
@@ -92,7 +92,7 @@ static void check_sending(const struct link *link, const struct flow *flow)
 		const struct send *send = record_at(&link->sends, i);
 
 		MUST(!send->ended && send->lane == flow_lane(flow));
-		/* the first contains una, the others follow each other */
+		/* the first contains una, the others are consecutive */
 		if (i == flow->tx.head)
 			MUST(flow->tx.una - send->first < send->frames);
 		else
@@ -130,7 +130,7 @@ static void check_receiving(const struct link *link, const struct flow *flow)
 		at = assembly->first + assembly->frames;
 		i = assembly->next;
 	}
-	/* What was begun and has not ended is what is between the two. */
+	/* Messages between the two have begun and not ended. */
 	MUST(at == flow->rx.begun);
 	for (uint32_t i = flow->rx.stash; i != NO_RECORD;) {
 		const struct stash *stash = record_at(&link->stashes, i);
@@ -142,8 +142,8 @@ static void check_receiving(const struct link *link, const struct flow *flow)
 	}
 }
 
-/* Buffers and parts: those of the flow whose turn it is, each once and in order. No part lies in
- * two places, and all that were posted and not filled are in the ring. */
+/* Buffers and parts belong to the flow whose turn it is, each once and in order. No part is in
+ * two places, and all posted, unfilled buffers are in the ring. */
 static void check_buffers(const struct link *link)
 {
 	const struct bulk *bulk = &link->bulk;
@@ -178,7 +178,7 @@ static void check_buffers(const struct link *link)
 		MUST(bulk->buffers[bulk->ring[i % BULK_POSTED]].holds == BUFFER_POSTED);
 }
 
-/* Flows that wait for a turn, and those with parts to send. */
+/* Flows that wait for a turn, and flows with parts to send. */
 static void check_bulk(const struct link *link)
 {
 	const struct bulk *bulk = &link->bulk;
@@ -206,9 +206,9 @@ static void check_bulk(const struct link *link)
 	MUST(bulk->parts_out <= link->transmits.used);
 }
 
-/* Flows that hold messages: each once. They are brief, which one is, or announced, and the last,
- * and have not left. Only announcements may be so without any other frame under way: they
- * came behind several answers. */
+/* Flows with deferred messages, each listed once. Such messages are the last of their flow,
+ * unsent, and either batched or announced. Only announcements may be deferred without another
+ * frame in flight: they followed several answers. */
 static void check_held(const struct link *link)
 {
 	MUST(link->n_delayed <= MOST_DELAYED);
@@ -228,7 +228,7 @@ static void check_held(const struct link *link)
 	}
 }
 
-/* Batches of messages that are being sent and of those that came early. */
+/* Batches being sent, and batches that arrived early. */
 static uint32_t batches_of(const struct link *link, const struct flow *flow)
 {
 	uint32_t n = 0;
@@ -281,7 +281,7 @@ void link_check(const struct link *link)
 		MUST(ready-- > 0 && (link->flows[i].flags & FLOW_READY));
 	MUST(ready == 0);
 	MUST(assemblies == link->assemblies.used && stashes == link->stashes.used);
-	/* Those that are over wait for the card only. */
+	/* Acknowledged ones wait only for the card. */
 	MUST(sends <= link->sends.used && batches <= link->batches.used);
 	MUST(link->batches.used + length(&link->batches, link->batches.free) ==
 	     link->batches.limit);

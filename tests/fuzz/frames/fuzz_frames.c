@@ -5,11 +5,10 @@
  * bytes), a message in several of them, a while, the card's completions, an operation of
  * this node's own. The first step also says what kind of job it is (enum job).
  *
- * After every step the link must be consistent (consistent.c), and of the segment
- * only the part that was offered may have changed. A frame that cannot be read, for its
- * length, checksum or tag, leaves no trace. At the end all peers are given up,
- * and then no record may be in use. Link and block lie between forbidden pages;
- * the code counts its basic blocks, so a loop without end is found.
+ * After every step the link must be consistent (consistent.c), and only the offered part of the
+ * segment may have changed. A frame with a wrong length, checksum or tag has no effect. At the end
+ * all peers are given up, and then no record may be in use. Link and block are between inaccessible
+ * pages; the code counts its basic blocks, so an endless loop is found.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +24,7 @@
 
 #define GUARD       (1ULL << 20)
 #define SEGMENT     32768u
-#define OFFERED     4096u          /* the segment's first part */
+#define OFFERED     4096u          /* the segment's first part, offered to peers */
 #define BASE        0x40000000ULL
 #define MTU         (WIRE_DATA + 256u)
 #define MOST_EDGES  200000u
@@ -33,8 +32,8 @@
 #define MOST_ROOMS  4u             /* of the bulk card */
 #define ANNOUNCE    600u
 #define BULK_MTU    (WIRE_HEADER + 4096u + 128u)
-#define PIECES      20u            /* of a source that does not lie in one */
-#define READ_INDEX  OFFERED        /* what the owner keeps for the engine, behind what is offered */
+#define PIECES      20u            /* of a source in pieces */
+#define READ_INDEX  OFFERED        /* the owner's words for the engine, after the offered part */
 #define VECTOR      (OFFERED + 64)
 
 struct process_view view;
@@ -56,8 +55,8 @@ static struct {
 	uint64_t cookie;
 } card[MOST_CARD];                     /* frames that the cards hold */
 static uint32_t held, card_is_full;
-static uint32_t broken, was_broken;    /* the block's lock cannot be had */
-static handle_t pieces, whole, brief;  /* sources in pieces, of all the segment, and a short one */
+static uint32_t broken, was_broken;    /* the block's lock cannot be taken */
+static handle_t pieces, whole, brief;  /* sources: in pieces, the whole segment, and a short one */
 static uint32_t edges;
 
 const struct block_limits limits = {
@@ -107,7 +106,7 @@ void frames_port_lost(void *context, uint32_t node)
 	(void)context, (void)node;
 }
 
-/* What leaves must be right. */
+/* Frames sent must be correct. */
 static void check_right(const uint8_t *frame, uint32_t bytes)
 {
 	uint32_t node = (uint32_t)frame[4] << 8 | frame[5];
@@ -142,7 +141,7 @@ static int card_send(struct nic *self, const struct nic_piece *pieces, uint32_t 
 	return NIC_OK;
 }
 
-/* What comes is handed up step by step. */
+/* Arriving frames are delivered by the steps. */
 static uint32_t card_poll(struct nic *self, uint32_t budget)
 {
 	(void)self, (void)budget;
@@ -175,7 +174,7 @@ static void bulk_take_back(struct nic *self)
 static const struct nic_ops bulk_ops = { .name = "fuzzed", .send = card_send, .poll = card_poll,
 					 .post = bulk_post, .take_back = bulk_take_back };
 
-/* The bulk card writes a frame into its oldest room; one that is too long spoils it. */
+/* The bulk card writes a frame into its oldest buffer; one that is too long uses it up. */
 void land(const uint8_t *frame, uint32_t bytes)
 {
 	uint8_t header[NIC_BULK_HEADER] = { 0 };
@@ -251,7 +250,7 @@ static struct link_config configuration(void)
 
 static void make(void)
 {
-	struct link_config config = configuration();     /* of a job that takes the most */
+	struct link_config config = configuration();     /* of the job with the largest tables */
 
 	block_size = block_bytes(&limits);
 	view = (struct process_view){ .pid = 1, .uid = 1000, .jid = 7, .base = BASE,
@@ -270,7 +269,7 @@ static void make(void)
 	wire_address(bulk.address, 0, 1);
 }
 
-/* A source in pieces of odd lengths, more of them than a frame can have. */
+/* A source in pieces of odd lengths, more than a frame can have. */
 static handle_t in_pieces(const struct md_args *like)
 {
 	struct md_args md = *like;
@@ -369,7 +368,7 @@ static void operate(const struct step *step)
 	}
 }
 
-/* A message that is announced, if there is a record for it. */
+/* An announced message, if there is a record for it. */
 static void send_long(const struct step *step)
 {
 	struct initiator_args args = {
@@ -382,7 +381,7 @@ static void send_long(const struct step *step)
 	frames_start(frames, &args);
 }
 
-/* A put that goes the short way, if it can. */
+/* A put on the fast path, if possible. */
 static void send_brief(const struct step *step)
 {
 	struct initiator_args args = {
@@ -426,7 +425,7 @@ static void do_step(const struct step *step)
 	case STEP_TIME:
 		now += step->how & 1 ? step->value : step->value & 0xfffff;
 		if (step->how & 2)
-			break;                 /* no node has noticed yet */
+			break;                 /* no node has noticed it yet */
 		if (step->how & 4)
 			frames_pause(frames, step->how >> 3 & 1);
 		frames_poll(frames, 1);
@@ -452,11 +451,11 @@ static void do_step(const struct step *step)
 	}
 	link_check(link_);
 	MUST(posted <= MOST_ROOMS && (posted > 0) == link_look(link_, 1, 0).has_rooms);
-	/* What was not offered must be as it was. */
+	/* Memory that was not offered must be unchanged. */
 	MUST(!memcmp(view.memory + OFFERED, shadow + OFFERED, SEGMENT - OFFERED));
 }
 
-/* Everything ends when every peer is given up and the card has read its frames. */
+/* When every peer is given up and the card has read its frames, everything ends. */
 static void end_input(void)
 {
 	card_is_full = 2;
@@ -471,7 +470,7 @@ static void end_input(void)
 	MUST(link_records_used(link_) == 0);
 	MUST(posted == 0);
 	MUST(frames_pending(frames) == 0);
-	/* What ended while the lock could not be had has not ended in the block. */
+	/* Operations that ended while the lock could not be taken have not ended in the block. */
 	if (!was_broken) {
 		MUST(view.block->pools[POOL_OP].used == 0);
 		MUST(block_pending(&view) == 0);

@@ -1,6 +1,6 @@
 /*
- * fm_calls: what each call of Fast Messages promises, by cases. Each rank sends to the next one,
- * and receives from the one before. Any number of ranks.
+ * fm_calls: what each call of Fast Messages guarantees, in cases. Each rank sends to the next one
+ * and receives from the previous one. Any number of ranks.
  */
 #include "fm_test.h"
 
@@ -8,8 +8,8 @@ enum { KEEP = 1, PARTS, IGNORES, FOUR, LONG_1, REPLY, ANSWER, LONG, SLOW, COUNT,
 enum { MOST = 300000, PIECE = 100000 };
 
 static unsigned next, before;
-static unsigned volatile done;          /* handlers that have ended, */
-static unsigned wanted;                 /* and that must have: a barrier may see them already */
+static unsigned volatile done;          /* handlers that have ended */
+static unsigned wanted;   /* how many must end in all: a barrier may run handlers, too */
 static unsigned char got[MOST + 64], source[MOST + 64];
 static size_t got_bytes;
 static struct FM_limits limits;
@@ -58,14 +58,14 @@ static void sizes(void)
 		memset(got, 0, size + 1);
 		OK(FM_barrier());
 		send(next, source, size, KEEP);
-		memset(source, 0xee, size);     /* the caller's again */
+		memset(source, 0xee, size);     /* the caller may reuse it */
 		extract_until(&done, wanted);
 		TRUE(got_bytes == size && is_content(got, size, i, 0) && got[size] == 0);
 		OK(FM_barrier());
 	}
 }
 
-/* ---- pieces: sizes that do not agree on the two sides ---- */
+/* ---- pieces: different sizes on the two sides ---- */
 
 static int parts(FM_stream *stream, unsigned sender)
 {
@@ -131,7 +131,7 @@ static void limit(void)
 	TRUE(FM_wait(0) == 0);
 }
 
-/* ---- discarded: what a handler does not receive; messages without a handler ---- */
+/* ---- discarded: the unreceived rest of a message; messages without a handler ---- */
 
 static int ignores(FM_stream *stream, unsigned sender)
 {
@@ -220,7 +220,7 @@ static int count(void *buf, size_t bytes, unsigned sender)
 	return FM_CONTINUE;
 }
 
-/* Its second receive names `got`; what it sends before that comes behind nothing of it. */
+/* Its second receive names the piece's destination before the sender sends any of the piece. */
 static int named(FM_stream *stream, unsigned sender)
 {
 	OK(FM_receive(stream, got, 3000));
@@ -244,13 +244,13 @@ static void direct(void)
 	OK(FM_barrier());
 	stream = begin(next, 7000 + PIECE, LONG);
 	OK(FM_send_piece(stream, source, 3000));
-	do {                                    /* its first packet: the handler waits then */
+	do {                                    /* its first packet: then the handler waits */
 		if (FM_extract(1) == 0)
 			OK(FM_wait(100));
 		OK(FM_get_counters(&last));
 	} while (last.handlers_waited == first.handlers_waited);
 	OK(FM_send_4(before, COUNT, 17, 0, 0, 0));
-	extract_until(&told, 1);                /* comes behind what names the piece */
+	extract_until(&told, 1);                /* arrives after the packet that names the piece */
 	OK(FM_send_piece(stream, source + 3000, 40000));
 	OK(FM_send_piece(stream, source + 43000, PIECE - 40000 + 4000));
 	OK(FM_end_message(stream));
@@ -308,7 +308,7 @@ static void one(void)
 
 /* ---- answers: handlers that send; more requests than credit ---- */
 
-/* Handlers that wait for credit may be overtaken: answers come once each, in any order. */
+/* Handlers that wait for credit may be overtaken: each answer arrives once, in any order. */
 static unsigned volatile answers;
 static unsigned seen[256];
 
@@ -331,7 +331,7 @@ static int answer(FM_stream *stream, unsigned sender)
 
 	(void)sender;
 	OK(FM_receive(stream, bytes, sizeof(bytes)));
-	number = bytes[0] * 173u % 256;         /* what fill began with 37 times it */
+	number = bytes[0] * 173u % 256;         /* the number from which fill made this byte */
 	TRUE(is_content(bytes, sizeof(bytes), number, 0));
 	seen[number]++;
 	answers++;
@@ -351,7 +351,7 @@ static void answered(void)
 		TRUE(seen[i] == 24);
 }
 
-/* ---- reused: a message while the handler of one before it waits for credit ---- */
+/* ---- reused: a message while the handler of an earlier one waits for credit ---- */
 
 enum { WATERS = 20 };
 static ptl_handle_ni_t ni;
@@ -376,7 +376,7 @@ static int water(FM_stream *stream, unsigned sender)
 	return FM_CONTINUE;
 }
 
-/* A message of two packets, named by its first byte. */
+/* A message of two packets, identified by its first byte. */
 static int halves(FM_stream *stream, unsigned sender)
 {
 	static unsigned char bytes[6000];
@@ -390,8 +390,8 @@ static int halves(FM_stream *stream, unsigned sender)
 	return FM_CONTINUE;
 }
 
-/* Rank 0 does not extract until rank 1 has begun both messages, of which the second has the id of
- * the first; that one's handler ends between the two halves of the second. */
+/* Rank 0 does not extract until rank 1 has begun both messages. The second one reuses the id of
+ * the first, whose handler ends between the halves of the second. */
 static void reused(void)
 {
 	FM_stream *stream = 0;

@@ -1,8 +1,8 @@
 /*
- * fm_death WHAT: rank 1 dies, which the test sees to, while rank 0 waits for it. Rank 0 says
- * "running", then how its wait has ended, and ends. (margay run --on-death continue)
+ * fm_death WHAT: the test kills rank 1 while rank 0 waits for it. Rank 0 prints "running", then how
+ * its wait ended, and exits. (margay run --on-death continue)
  *
- *   credit    rank 0 sends to it more than it extracts: FM_send_piece fails
+ *   credit    rank 0 sends more than rank 1 extracts: FM_send_piece fails
  *   handler   the same in a handler of rank 0, which rank 2 called
  *   rest      a handler waits for the rest of its message: FM_receive fails
  *   barrier   all wait in a barrier: FM_barrier fails, at rank 2 as well
@@ -67,7 +67,7 @@ static int rest(FM_stream *stream, unsigned sender)
 	return FM_CONTINUE;
 }
 
-/* Rank 1: lives until it is killed, and takes nothing. */
+/* Rank 1 runs until it is killed, and extracts nothing. */
 static void live_on(const char *what)
 {
 	if (!strcmp(what, "rest")) {

@@ -1,13 +1,13 @@
 /*
- * fm_flow WHAT COUNT: floods, in which nothing is lost and nothing waits for ever.
+ * fm_flow WHAT COUNT: floods, in which nothing is lost and nothing waits forever.
  *
  *   sleeper   all others send COUNT messages to rank 0, which sleeps for a second first. What it
- *             finds then has come while it slept
+ *             finds then has arrived while it slept
  *   all       every rank sends COUNT messages to every rank, of sizes up to a packet
  *   answers   every rank sends COUNT requests to every rank, some of several packets; handlers
  *             answer each
  *   long      ranks in pairs send each other COUNT messages of 1 MB, both at a time
- *   silent    rank 0 never extracts until the others have sent what half a ring holds
+ *   silent    rank 0 does not extract until the others have sent half a ring's messages
  */
 #include "fm_test.h"
 
@@ -122,7 +122,7 @@ static void both(unsigned count)
 	extract_until(&got, count);
 }
 
-/* No call of rank 0 between its two barriers; the others are not held back meanwhile. */
+/* Rank 0 makes no call between its two barriers, which does not hold up the others. */
 static void silent(void)
 {
 	struct FM_limits limits;

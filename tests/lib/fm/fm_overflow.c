@@ -1,4 +1,4 @@
-/* fm_overflow: a handler writes to the end of its stack and beyond; the library must say so. */
+/* fm_overflow: a handler writes to the end of its stack and beyond; the library must report it. */
 #include "fm_test.h"
 
 static int deep(FM_stream *stream, unsigned sender)

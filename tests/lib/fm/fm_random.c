@@ -1,9 +1,9 @@
 /*
  * fm_random SEED COUNT: every rank sends COUNT messages to ranks chosen at random, itself among
  * them, in pieces of random sizes, several open at a time, by the calls of both generations.
- * Handlers receive in pieces of other sizes, and some leave the rest. The model: each message has
- * a number per pair of ranks; its size, contents and handler follow from it. All bytes are
- * checked, and that messages which are sent one after the other start in order.
+ * Handlers receive in pieces of other sizes, and some leave the rest. The model: each message has a
+ * number within its pair of ranks, which determines its size, contents and handler. All bytes are
+ * checked, and that messages sent one after the other start in order.
  */
 #include "fm_test.h"
 
@@ -20,7 +20,7 @@ static uint32_t roll(uint64_t *from, uint32_t below)
 	return (uint32_t)(*from >> 33) % below;
 }
 
-/* What the n-th message from one rank to another is. */
+/* The n-th message from one rank to another. */
 struct message {
 	unsigned number, handler;
 	size_t size;
@@ -38,7 +38,7 @@ static struct message message(unsigned from, unsigned to, unsigned n)
 	return m;
 }
 
-/* The message that begins: its number comes first, and is the next one of its sender. */
+/* A message begins with its number, which must be its sender's next one. */
 static struct message begins(unsigned sender, unsigned n, size_t bytes)
 {
 	struct message m = message(sender, rank, n);
@@ -48,7 +48,7 @@ static struct message begins(unsigned sender, unsigned n, size_t bytes)
 	return m;
 }
 
-/* Receives `bytes` of a message from `at` on, and looks at them. */
+/* Receives `bytes` of a message from `at` on, and checks them. */
 static void receive(FM_stream *stream, const struct message *m, size_t at, size_t bytes)
 {
 	unsigned char *to = malloc(bytes + 1);
@@ -101,7 +101,7 @@ static void prepare(const struct message *m, unsigned n, unsigned char *bytes)
 	memcpy(bytes, &n, 4);
 }
 
-/* A message that is open, to another rank than the other ones. */
+/* An open message; each open one goes to another rank. */
 struct open {
 	FM_stream *stream;
 	unsigned to;
@@ -126,7 +126,7 @@ static void send_some(struct open *open)
 	open->stream = 0;
 }
 
-/* Begins one for which there is room: another to that rank must not be open. 1: it did. */
+/* Begins a message to a rank to which no other is open. Returns 1 if it did. */
 static int begin_one(struct open *opens)
 {
 	unsigned to = roll(&state, ranks);

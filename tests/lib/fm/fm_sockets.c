@@ -1,6 +1,6 @@
 /*
- * fm_sockets: stream sockets between ranks, by cases. Each rank connects to the next one and
- * accepts from the one before. fm_sockets death: rank 1 dies while rank 0 receives from it.
+ * fm_sockets: stream sockets between ranks, in cases. Each rank connects to the next one and
+ * accepts from the previous one. fm_sockets death: rank 1 dies while rank 0 receives from it.
  */
 #include <fm_socket.h>
 
@@ -91,7 +91,7 @@ static void streams(void)
 	leave();
 }
 
-/* A connection that is not read holds up its sender, not others. */
+/* A connection that is not read blocks its sender, but no others. */
 static void held(void)
 {
 	int second_to, second_from;
@@ -121,7 +121,7 @@ static void held(void)
 	leave();
 }
 
-/* The end of a stream: what was sent before it arrives. */
+/* The end of a stream: bytes sent before it arrive. */
 static void closed(void)
 {
 	join();
@@ -159,7 +159,8 @@ static void refused(void)
 	OK(FMS_close(from));
 }
 
-/* More connections than sockets, one after the other; and closed before they are accepted. */
+/* More connections than sockets, one after the other; and connections closed before they are
+ * accepted. */
 static void many(void)
 {
 	for (int i = 0; i < 2 * FMS_SOCKETS; i++) {

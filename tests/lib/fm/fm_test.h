@@ -1,6 +1,6 @@
 /*
- * What the tests of Fast Messages share: checks that end the process, contents by number, and
- * cases that all ranks run together. Include it from one source file per program.
+ * Shared by the tests of Fast Messages: checks that end the process, contents by number, and cases
+ * that all ranks run together. Include it in one source file per program.
  */
 #ifndef FM_TEST_H
 #define FM_TEST_H
@@ -60,7 +60,7 @@ static inline int is_content(const unsigned char *bytes, size_t count, unsigned 
 	return 1;
 }
 
-/* Extracts until *count is at least `wanted`. The wait is halted, and ends with the job. */
+/* Extracts until *count is at least `wanted`. The wait halts; only the job's time limit ends it. */
 static inline void extract_until(const volatile unsigned *count, unsigned wanted)
 {
 	while (*count < wanted) {
@@ -79,7 +79,7 @@ struct test_case {
 	void (*run)(void);
 };
 
-/* Each case between two barriers; rank 0 says which have passed. */
+/* Runs each case between two barriers; rank 0 prints those that passed. */
 static inline void run_cases(const struct test_case *cases, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {

@@ -1,7 +1,7 @@
 /*
- * mad_ends WHAT: rank 1 ends, or dies, which the test sees to, while rank 0 has to do with it.
+ * mad_ends WHAT: rank 1 exits, or the test kills it, while rank 0 communicates with it.
  *
- *   short     rank 1 exits; rank 0 sends short messages until there is no room for more
+ *   short     rank 1 exits; rank 0 sends short messages until no slot is left
  *   long      rank 1 exits; rank 0 sends a long message
  *   killed    rank 1 is killed while all send around the ring
  *   receives  rank 1 is killed while rank 0 waits for a message

@@ -1,5 +1,5 @@
 /*
- * mad_flow CASE COUNT: rank 0 prints "done" when all messages have come, each once and in order.
+ * mad_flow CASE COUNT: rank 0 prints "done" when all messages have arrived, each once and in order.
  *
  *   sleeper   all others send to rank 0, which sleeps for a second first
  *   ring      messages of changing length around the ring, each rank receiving and sending on

@@ -1,20 +1,20 @@
 /*
- * mad_messages: all packs and modes, of rank 0 to each other rank in turn and back. Rank 0 prints a
- * line for each case.
+ * mad_messages: all packs and modes, from rank 0 to each other rank in turn, and back. Rank 0
+ * prints a line for each case.
  */
 #include "mad_test.h"
 
 enum { MOST = 400000 };
 
 static char out[MOST], in[MOST];
-static int got;                         /* the bytes of the last message */
+static int got;                         /* length of the last message */
 
 static const int sizes[] = { 0, 1, 8, 100, 255, 256, 257, 900, 1000, 4096, 65536, MOST };
 static const int modes[] = { SND_CHEAPER, SND_SAFER, SND_LATER };
 
 #define SIZES   ((int)(sizeof(sizes) / sizeof(*sizes)))
 
-/* Rank 0 has a turn with each other one: `first` there, `second` back. */
+/* For each other rank in turn, rank 0 sends it `first` and gets `second` back. */
 static void with_each(void (*send)(int to), void (*receive)(void))
 {
 	if (me)
@@ -146,7 +146,7 @@ static void receive_strings(void)
 	}
 }
 
-/* ---- as many pieces as there may be ---- */
+/* ---- the largest number of pieces ---- */
 
 static void send_pieces(int to)
 {
@@ -157,7 +157,7 @@ static void send_pieces(int to)
 	sendbuf_send();
 }
 
-/* Where one is received: the other way round. */
+/* Where a piece is received: in reverse order. */
 static char *piece(int i)
 {
 	return in + (MAD_PIECES - 1 - i) * 100;

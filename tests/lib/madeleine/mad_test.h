@@ -1,6 +1,6 @@
 /*
- * What the test programs of Madeleine share. They use nothing but Madeleine, so that they run on
- * MPI as well. Included by tests/lib/madeleine/ only.
+ * Shared by the test programs of Madeleine, which use only Madeleine, so that they run on MPI as
+ * well. Included by tests/lib/madeleine/ only.
  */
 #ifndef TESTS_LIB_MAD_TEST_H
 #define TESTS_LIB_MAD_TEST_H

@@ -1,6 +1,6 @@
 /*
- * mad_wrong WHAT: a mistake that must end the job with a line. Rank 0 sends to rank 1; the debug
- * library finds those from `kind` on, both find the others.
+ * mad_wrong WHAT: a mistake that must end the job with an error line. Rank 0 sends to rank 1. Only
+ * the debug library detects those from `kind` on; both libraries detect the others.
  */
 #include "mad_test.h"
 

@@ -1,11 +1,11 @@
 /*
- * nx_ends WHAT: rank 1 ends, or dies, which the test sees to, while others have to do with it.
+ * nx_ends WHAT: rank 1 exits, or the test kills it, while others communicate with it.
  *
  *   exits    rank 1 ends without receiving; rank 0's sends to it fail with EQNOACT: one that
  *            waits for slots, and one that is long
  *   killed   rank 1 is killed while all send to each other: the job ends
  *   receives rank 1 is killed while rank 0 waits for a message of it: the job ends
- *   error    rank 0's call fails: it says so, and the job ends with status 1
+ *   error    rank 0's call fails: it prints the error, and the job ends with status 1
  */
 #include "nx_test.h"
 

@@ -1,9 +1,9 @@
 /*
- * nx_flow CASE COUNT: more messages than there are slots. Rank 0 prints "done" when all have come,
- * each once, in order.
+ * nx_flow CASE COUNT: more messages than there are slots. Rank 0 prints "done" when all have
+ * arrived, each once, in order.
  *
- *   early    all others send to rank 0, which sleeps for a second first
- *   self     each rank to itself, a thousand ahead
+ *   early    all others send to rank 0, which first sleeps for a second
+ *   self     each rank to itself, a thousand messages before it receives
  *   all      each rank to each, by isend, then the receives
  *   reverse  rank 1 sends types upwards, rank 0 receives them downwards
  *   long     messages that do not fit into slots, likewise to a sleeper

@@ -9,7 +9,7 @@ enum { MOST = 20000 };
 
 static long me, ranks;
 
-/* Elements of this rank, and what the operation makes of those of all ranks. */
+/* This rank's elements, and the result of the operation over all ranks. */
 #define OPERATION(call, type, mine, all) do { \
 	static type x[MOST], work[MOST]; \
 	for (long n = 0; n <= MOST; n = n ? n * 11 + 7 : 1) { \
@@ -32,7 +32,7 @@ static long me, ranks;
 	passed(#call); \
 } while (0)
 
-/* A sum whose rounding depends on the order: all ranks have the same bits. */
+/* A sum whose rounding depends on the order: all ranks must get the same bits. */
 static void same_bits(void)
 {
 	double x[3], work[3], all[64][3];
@@ -50,7 +50,7 @@ static void same_bits(void)
 	passed("same_bits");
 }
 
-/* Contributions of different lengths, empty ones too. */
+/* Contributions of different lengths, including empty ones. */
 static void collected(void)
 {
 	static char x[128 * 200], y[64 * 64 * 200];
@@ -89,7 +89,7 @@ static void users(void)
 	passed("users");
 }
 
-/* Messages of the program that were not received take nothing from global operations. */
+/* Unreceived messages of the program do not disturb global operations. */
 static void beside_messages(void)
 {
 	enum { COUNT = 3000 };

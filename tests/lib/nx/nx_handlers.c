@@ -80,7 +80,7 @@ static void sent(void)
 	passed("sent");
 }
 
-/* A handler that posts the next receive: a server, while the program computes. */
+/* A server while the program computes: a handler that posts the next receive. */
 static int number;
 static volatile long served;
 

@@ -1,12 +1,12 @@
 /*
- * nx_messages: the calls of NX for messages, around the ring of ranks; rank 0 prints a line for
- * each case that all ranks have passed.
+ * nx_messages: NX's calls for messages, around the ring of ranks; rank 0 prints a line for each
+ * case that all ranks have passed.
  */
 #include "nx_test.h"
 
 enum { MOST = 300000, TYPE = 100 };
 
-int nx = 77;                            /* a name that programs have */
+int nx = 77;                            /* a name that programs may use */
 
 static char out[MOST], in[MOST];
 static long me, ranks, left, right;
@@ -30,7 +30,7 @@ static void blocking(void)
 		} else if (ranks > 1 && (me != ranks - 1 || me == 0)) {
 			crecv(TYPE, in, MOST);
 			csend(TYPE, out, bytes, right, 0);
-		} else {        /* an odd number of ranks: its neighbours may both be even */
+		} else {        /* with an odd number of ranks both neighbours may be even */
 			id = irecv(TYPE, in, MOST);
 			csend(TYPE, out, bytes, right, 0);
 			msgwait(id);
@@ -67,10 +67,10 @@ static void posted(void)
 	passed("posted");
 }
 
-/* Messages of one pair that fit the same receive keep their order, early or not. */
+/* Messages of one pair that match the same receive stay in order, early or not. */
 static void ordered(void)
 {
-	enum { COUNT = 40 };            /* three quarters of the slots of a sender among 64 */
+	enum { COUNT = 40 };            /* three quarters of a sender's slots with 64 ranks */
 	static long ids[COUNT];
 	static int got[COUNT];
 
@@ -102,19 +102,19 @@ static void selectors(void)
 		byte = (char)types[i];
 		csend(types[i], &byte, 1, right, 0);
 	}
-	for (int i = 0; i < 6; i++)             /* all are there */
+	for (int i = 0; i < 6; i++)             /* all have arrived */
 		cprobe(types[i]);
 	EQUAL(iprobe(1), 0);
 	EQUAL(iprobe(NX_FORCE_TYPE), 0);
 	EQUAL(iprobe(any), 1);                  /* types 0 and 5 */
 	EQUAL(infotype(), 0);
-	crecv(0x80000020L, &byte, 1);           /* a mask as programs for 32 bits write it */
+	crecv(0x80000020L, &byte, 1);           /* a mask as in programs for 32 bits */
 	EQUAL(infotype(), 5);
 	EQUAL(byte, 5);
 	crecv(any, &byte, 1);
 	EQUAL(infotype(), 0);
 	EQUAL(iprobe(any), 0);
-	crecv(high, &byte, 1);                  /* from 30 on */
+	crecv(high, &byte, 1);                  /* types from 30 on */
 	EQUAL(infotype(), 30);
 	crecv(999999999, &byte, 1);
 	EQUAL(infotype(), 999999999);
@@ -126,7 +126,7 @@ static void selectors(void)
 	passed("selectors");
 }
 
-/* A force type lands in a receive that is posted for it, or nowhere. */
+/* A message of a force type goes to a receive posted for it, or is dropped. */
 static void forced(void)
 {
 	char any = 1, byte = 2;
@@ -134,7 +134,7 @@ static void forced(void)
 
 	csend(NX_FORCE_TYPE + 7, &byte, 1, right, 0);
 	csend(TYPE, &byte, 1, right, 0);
-	crecv(TYPE, &byte, 1);                  /* it has come after the other */
+	crecv(TYPE, &byte, 1);                  /* it arrived after the other */
 	EQUAL(iprobe(-1), 0);
 	EQUAL(iprobe(NX_FORCE_TYPE + 7), 0);
 	for (size_t i = 0; i < SIZES; i++) {
@@ -206,7 +206,7 @@ static void broadcast(void)
 	passed("broadcast");
 }
 
-/* The messages of one rank among those of others. */
+/* Receives messages of one rank among those of others. */
 static void from_one(void)
 {
 	long info[8], number = me;
@@ -235,7 +235,7 @@ static void ignored(void)
 	msgignore(id);
 	FAILS(_msgwait(id), EQMID);
 	csend(TYPE + 1, &byte, 1, right, 0);
-	crecv(TYPE + 1, in + 1, 1);             /* after the other */
+	crecv(TYPE + 1, in + 1, 1);                    /* sent after the other */
 	EQUAL(in[0], 7);
 	id = irecv(TYPE, in, 1);
 	msgcancel(id);
@@ -243,9 +243,9 @@ static void ignored(void)
 	gsync();
 	csend(TYPE, &byte, 1, right, 0);
 	gsync();
-	cprobe(TYPE);                           /* nothing took it */
+	cprobe(TYPE);                           /* it was not received */
 	crecv(-1, in, 1);
-	for (int i = 0; i < 5000; i++) {        /* ids come back */
+	for (int i = 0; i < 5000; i++) {        /* ids are reused */
 		id = irecv(TYPE, in, 1);
 		csend(TYPE, &byte, 1, me, 0);
 		if (i % 2)
@@ -290,7 +290,7 @@ static void arguments(void)
 	for (int i = 0; i < NX_IDS; i++)
 		ids[i] = irecv(5, &byte, 1);
 	FAILS(_irecv(5, &byte, 1), EQNOMID);
-	csend(6, &byte, 1, me, 0);              /* calls that wait need none */
+	csend(6, &byte, 1, me, 0);              /* blocking calls need no id */
 	crecv(6, &byte, 1);
 	for (int i = 0; i < NX_IDS; i++)
 		msgcancel(ids[i]);

@@ -1,8 +1,8 @@
 /*
  * nx_progress: receives go on while no rank calls the library; rank 0 prints a line for each case.
  *
- *   posted   rank 1 computes; short and long messages land in its receives
- *   many     more messages than rank 0 has slots, into receives that are posted
+ *   posted   rank 1 computes; short and long messages arrive in its receives
+ *   many     more messages than rank 0 has slots, into posted receives
  *   fetched  a long message that came early: the get, once begun, needs no call of the sender
  */
 #include "nx_test.h"
@@ -78,7 +78,7 @@ static void fetched(void)
 		char byte = 0;
 		long seen = irecv(2, &byte, 1);
 
-		CHECK(changes(&byte, 0));       /* no call until the other has all of it */
+		CHECK(changes(&byte, 0));       /* no call until the other rank has all of it */
 		msgwait(seen);
 	}
 	msgwait(id);

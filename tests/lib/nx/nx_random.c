@@ -1,8 +1,8 @@
 /*
  * nx_random SEED ROUNDS: all ranks send messages of random types and lengths to random ranks, and
- * receive what is for them by random selectors, in any order. Every rank knows what all send, from
- * the seed: a receive must get the first message of its source, of those not received yet, that
- * its selector fits. Rank 0 prints "done".
+ * receive theirs with random selectors, in any order. The seed tells every rank what all send: a
+ * receive must get the first unreceived message of its source that its selector matches. Rank 0
+ * prints "done".
  */
 #include "nx_test.h"
 #include <stdlib.h>
@@ -14,7 +14,7 @@ struct planned {
 	int taken;
 };
 
-static struct planned plans[RANKS][MESSAGES];   /* of each sender to this rank, in order */
+static struct planned plans[RANKS][MESSAGES];   /* from each sender to this rank, in order */
 static int planned[RANKS];
 static char out[MESSAGES][MOST], in[MOST];
 static long me, ranks;
@@ -47,7 +47,7 @@ static uint32_t seed_of(long from, long to, int number)
 	return (uint32_t)(from * 1000003 + to * 1009 + number);
 }
 
-/* What this rank sends, and what the others send to it. */
+/* Plan what this rank sends, and what the others send to it. */
 static void plan(uint64_t seed, int round, int messages, long *ids)
 {
 	static int numbers[RANKS];
@@ -79,7 +79,7 @@ static int fits(long selector, long type)
 	return selector == -1 || ((unsigned long)selector >> (type < 30 ? type : 30) & 1);
 }
 
-/* A selector that fits the message, perhaps others. */
+/* A selector that matches the message, and perhaps others. */
 static long selector_of(long type, uint64_t *state)
 {
 	uint64_t bit = 1ULL << (type < 30 ? type : 30);

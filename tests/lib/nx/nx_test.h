@@ -1,5 +1,5 @@
 /*
- * What the test programs of NX share: bytes that follow from a seed, errors by errno. Included by
+ * Shared by the test programs of NX: bytes that depend on a seed, errors by errno. Included by
  * tests/lib/nx/ only.
  */
 #ifndef TESTS_LIB_NX_TEST_H
@@ -12,14 +12,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The call fails with this error. */
+/* The call must fail with this error. */
 #define FAILS(call, error) do { \
 	errno = 0; \
 	EQUAL(call, -1); \
 	EQUAL(errno, error); \
 } while (0)
 
-/* Rank 0 says that all ranks have passed a case. */
+/* Rank 0 prints that all ranks have passed a case. */
 static inline void passed(const char *name)
 {
 	gsync();
@@ -29,7 +29,7 @@ static inline void passed(const char *name)
 	}
 }
 
-/* Computes, without a call of the library, until *word is not `from`, 20 s at most. */
+/* Computes, without calling the library, until *word differs from `from`, for 20 s at most. */
 static inline int changes(const volatile char *word, char from)
 {
 	time_t end = time(NULL) + 20;

@@ -1,6 +1,6 @@
 /*
- * Remote procedure calls: synchronous, asynchronous, quick, nested, to oneself, with threads that
- * move, with all sizes. One line of rank 0 for each case that all ranks have passed.
+ * Remote procedure calls: synchronous, asynchronous, quick, nested, to the same node, with threads
+ * that migrate, of all sizes. One line of rank 0 for each case that all ranks have passed.
  *
  *   pm2_calls          all cases
  *   pm2_calls flood    all call node 0, which sleeps
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int served;                      /* on this node; threads are preempted */
+static int served;                      /* on this node; atomic, as threads are preempted */
 
 static int served_here(void)
 {
@@ -63,7 +63,7 @@ static void fibonacci(const void *argument, size_t bytes, void *result, size_t r
 	*(int *)result = parts[0] + parts[1];
 }
 
-/* The result goes to the caller from where the service ends. */
+/* The result is sent to the caller from the node where the service ends. */
 static void goes_away(const void *argument, size_t bytes, void *result, size_t result_bytes)
 {
 	(void)bytes, (void)result_bytes;
@@ -133,7 +133,7 @@ static void sizes(void)
 		result = (i & 1 ? pm2_lrpc : pm2_quick_lrpc)(other(1), turn_over, from, bytes[i],
 							     to, bytes[i]);
 		if (result == PM2_ENOMEM && pm2_nodes() > 8)
-			return;         /* a share of many is smaller than this */
+			return;         /* a node's share among many is smaller */
 		EQUAL(result, PM2_OK);
 		for (size_t j = 0; j < bytes[i]; j++)
 			EQUAL(to[j], from[bytes[i] - 1 - j]);
@@ -159,9 +159,9 @@ static void silent(void)
 {
 	int node = other(1), before, one = 1, result;
 
-	pm2_sleep(200000);              /* the others' calls are over */
+	pm2_sleep(200000);              /* until the others' calls have ended */
 	before = served_of(node);
-	for (int i = 0; i < 300; i++)   /* more than there are slots, on many nodes */
+	for (int i = 0; i < 300; i++)   /* more than the slots, on many nodes */
 		while ((result = (i & 1 ? pm2_async_lrpc : pm2_quick_async_lrpc)
 				(node, add, &one, sizeof one)) != PM2_OK) {
 			EQUAL(result, PM2_ENOMEM);
@@ -188,7 +188,7 @@ static void quick(void)
 
 static void nested(void)
 {
-	int many = pm2_nodes() > 8;     /* then a node has few slots */
+	int many = pm2_nodes() > 8;     /* then each node has few slots */
 	int n = many ? 3 : 9, result = 0;
 
 	EQUAL(pm2_lrpc(other(1), fibonacci, &n, sizeof n, &result, sizeof result), PM2_OK);
@@ -203,7 +203,7 @@ static void moving(void)
 	EQUAL(result, 1000 + other(6));
 }
 
-/* A node that computes serves all the same. */
+/* A node that computes still serves calls. */
 static volatile int done;
 
 static void set_done(const void *argument, size_t bytes, void *result, size_t result_bytes)
@@ -259,7 +259,7 @@ static void flood(void)
 
 /* ---- all ranks ---- */
 
-static int met;                         /* by quick services, which are not preempted */
+static int met;                         /* counted by quick services, which are not preempted */
 
 static void meet_service(const void *argument, size_t bytes, void *result, size_t result_bytes)
 {
@@ -267,7 +267,7 @@ static void meet_service(const void *argument, size_t bytes, void *result, size_
 	met++;
 }
 
-/* All ranks are here as often. */
+/* Waits until all ranks have come here equally often. */
 static void meet(void)
 {
 	static int rounds;

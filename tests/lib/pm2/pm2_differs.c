@@ -1,8 +1,8 @@
 /*
- * What PM2 finds wrong.
+ * Errors that PM2 detects.
  *
  *   pm2_differs           the last node wants another area
- *   pm2_differs address   the last node has its memory elsewhere
+ *   pm2_differs address   the last node has its memory at another address
  *   pm2_differs stack     a thread uses more than its stack
  */
 #include "check.h"
@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 		place = malloc(1 << 20);
 	EQUAL(pm2_init(&config), PM2_OK);
 	if (argc > 1 && !strcmp(argv[1], "stack")) {
-		/* Below the last thread's stack lies this one's, which has ended. */
+		/* Below the last thread's stack is the stack of this thread, which has ended. */
 		pm2_thread_t first, second;
 
 		EQUAL(pm2_thread_create(&first, uses_too_much, NULL), PM2_OK);

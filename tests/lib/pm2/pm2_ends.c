@@ -1,10 +1,11 @@
 /*
- * A node that dies: what waits for it ends with an error, and threads that were to go there stay.
+ * A node dies: calls that wait for it end with an error, and threads that were to migrate there
+ * stay.
  *
  *   pm2_ends WHAT     WHAT: what the others do with node 1, which is killed
- *     call            a call that lasts
+ *     call            a long call
  *     join            wait for a thread that has moved there
- *     move            send threads there, again and again
+ *     move            migrate threads there repeatedly
  *     end             wait in pm2_end
  *     exits           node 1 ends by itself, without pm2_end
  */
@@ -24,14 +25,14 @@ static void *goes(void *argument)
 {
 	int result = pm2_migrate_self(1);
 
-	if (result == PM2_EDEAD)        /* killed before it came there */
+	if (result == PM2_EDEAD)        /* node 1 was killed before the thread arrived */
 		return argument;
 	EQUAL(result, PM2_OK);
 	never_returns(NULL, 0, NULL, 0);
 	return argument;
 }
 
-/* Until its node is dead: then it is where it was, or lost with that node. */
+/* Until node 1 is dead: then the thread is where it was, or lost with that node. */
 static void *goes_to_and_fro(void *argument)
 {
 	int home = pm2_self();

@@ -1,10 +1,10 @@
 /*
- * Threads that move: by themselves and while they compute, with their stacks and heaps. One line of
- * rank 0 for each case.
+ * Threads that migrate: by their own call and while they compute, with their stacks and heaps. One
+ * line of rank 0 for each case.
  *
- *   pm2_move [HOPS]       HOPS of the thread that goes around, 500 if it is not given
+ *   pm2_move [HOPS]       HOPS of the thread around the nodes, 500 by default
  *   pm2_move around HOPS  only that
- *   pm2_move flood        all send threads to node 0, which sleeps
+ *   pm2_move flood        all migrate threads to node 0, which sleeps
  */
 #include "check.h"
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 static int hops = 500;
-static int visits;                      /* of this node; threads are preempted */
+static int visits;                      /* of this node; atomic, as threads are preempted */
 
 /* ---- around ---- */
 
@@ -30,7 +30,7 @@ static uint64_t step(uint64_t value)
 	return value * 6364136223846793005ULL + 1442695040888963407ULL;
 }
 
-/* Its stack, its heap and its floating point are as they were, wherever it is. */
+/* Its stack, heap and floating-point state stay intact on each node. */
 static void *travels(void *argument)
 {
 	int wanted = (int)(intptr_t)argument;
@@ -56,7 +56,7 @@ static void *travels(void *argument)
 		if (real > 1e100)
 			real = 1;
 		EQUAL(errno, i);
-		if (i % 8 == 7)         /* keep two of eight */
+		if (i % 8 == 7)         /* keep two of each eight */
 			for (int j = 0; j < 6; j++) {
 				struct cell *gone = list->next;
 
@@ -100,7 +100,7 @@ static void enough(const void *argument, size_t bytes, void *result, size_t resu
 	moved_enough = 1;
 }
 
-/* Knows nothing of being moved. */
+/* Is migrated without its own doing. */
 static void *computes(void *argument)
 {
 	uint64_t value = (uint64_t)(intptr_t)argument, steps = 0;
@@ -146,7 +146,7 @@ static void preemptive(void)
 		EQUAL(pm2_thread_join(names[i], NULL), PM2_OK);
 }
 
-/* ---- what may not move ---- */
+/* ---- threads that may not migrate ---- */
 
 static pm2_mutex_t mutex;
 
@@ -234,7 +234,7 @@ static void *wanders(void *argument)
 	return argument;
 }
 
-/* Also joined where it was not created. */
+/* Joins it on another node than its creator's. */
 static void *joins_elsewhere(void *argument)
 {
 	pm2_thread_t name;

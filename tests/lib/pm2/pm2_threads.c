@@ -1,8 +1,8 @@
 /*
- * Threads of one node: order, joins, mutexes, conditions, sleep, preemption, the C library beside
- * it, floating point and errno of each, wrong arguments. One line per case.
+ * Threads of one node: order, joins, mutexes, conditions, sleep, preemption, the C library under
+ * preemption, each thread's floating point and errno, wrong arguments. One line per case.
  *
- *   pm2_threads [THREADS]   with THREADS: so many at once, instead of the cases
+ *   pm2_threads [THREADS]   THREADS threads at once, instead of the cases
  */
 #include "check.h"
 #include <errno.h>
@@ -218,7 +218,7 @@ static void sleeping(void)
 	for (int i = 0; i < 4; i++)
 		EQUAL(pm2_thread_join(names[i], NULL), PM2_OK);
 	EQUAL(orders, 4);
-	if (last_began - start < 20000) /* else they may wake in another order */
+	if (last_began - start < 20000) /* otherwise they may wake in another order */
 		CHECK(order[0] == 0 && order[1] == 20000 && order[2] == 40000 && order[3] == 60000);
 }
 
@@ -232,7 +232,7 @@ static void *sets(void *argument)
 	return NULL;
 }
 
-/* A sleeper wakes beside a thread that computes. */
+/* A sleeper wakes up while another thread computes. */
 static void sleeper_beside_work(void)
 {
 	pm2_thread_t name;
@@ -275,8 +275,8 @@ static void preempted(void)
 		EQUAL(pm2_thread_join(names[i], NULL), PM2_OK);
 }
 
-/* What threads share, in the three ways that pm2.h names. Each load and store is on its own, and
- * between them there is time to be preempted. */
+/* Shared data, protected in the three ways that pm2.h names. Each load and store is separate,
+ * with time between them for preemption. */
 static volatile int by_mutex, unpreempted;
 static int atomic;
 
@@ -326,7 +326,7 @@ static void alone(void)
 	struct pm2_counters before, after;
 	uint64_t start;
 
-	pm2_sleep(30000);              /* what was set before has run out */
+	pm2_sleep(30000);              /* the earlier timer has expired */
 	pm2_get_counters(&before);
 	start = now_us();
 	while (now_us() - start < 30000)
@@ -354,7 +354,7 @@ static void not_preempted(void)
 	EQUAL(pm2_thread_join(name, NULL), PM2_OK);
 }
 
-/* Threads that are preempted all the time use malloc and stdio. */
+/* Threads use malloc and stdio while they are constantly preempted. */
 static void *library(void *argument)
 {
 	unsigned self = (unsigned)(intptr_t)argument, seed = self;
@@ -493,13 +493,13 @@ static void arguments(void)
 	EQUAL(pm2_lrpc(0, NULL, NULL, 0, NULL, 0), PM2_EINVAL);
 	EQUAL(pm2_lrpc_wait(&call), PM2_ENOTHREAD);
 	EQUAL(pm2_lrpc_wait(NULL), PM2_EINVAL);
-	pm2_preempt_on();               /* without off: nothing */
+	pm2_preempt_on();               /* without preempt_off: no effect */
 	pm2_migration_on();
 	CHECK(strcmp(pm2_error_text(PM2_EDEAD), pm2_error_text(PM2_OK)));
 	CHECK(pm2_error_text(-1000) && pm2_error_text(7));
 }
 
-/* ---- so many at once ---- */
+/* ---- many threads at once ---- */
 
 static uint64_t sum;
 

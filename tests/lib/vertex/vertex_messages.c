@@ -25,7 +25,8 @@ static void identity(void)
 
 static void messages(void)
 {
-	static const int sizes[] = { 0, 1, 100, 700 };    /* kept early by 64 ranks too */
+	/* small enough to be kept early with 64 ranks too */
+	static const int sizes[] = { 0, 1, 100, 700 };
 	int src, type;
 
 	for (int i = 0; i < 4; i++) {
@@ -40,7 +41,7 @@ static void messages(void)
 	passed("messages");
 }
 
-/* By source and type, with a look before; a long one is cut. */
+/* Receives by source and type after a probe; a long message is cut. */
 static void chosen(void)
 {
 	int src = -1, type = 32767;

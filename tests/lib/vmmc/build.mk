@@ -12,8 +12,8 @@ $(VMMC_BENCH): tests/bench/vmmc/vmmc_bench.c apps/job.h $(SELFTEST_PARTS) build/
 
 bench-apps: $(VMMC_BENCH) build/tests/vrpc_calc.elf
 
-# vRPC: tests/lib/vmmc/rpc/NAME.x and vrpc_NAME.c are one program. The stubs are rpcgen's as it
-# makes them, in build/tests/rpc; NAME_main.c has the server's main as well.
+# vRPC: tests/lib/vmmc/rpc/NAME.x and vrpc_NAME.c are one program. The stubs are rpcgen's unmodified
+# output, in build/tests/rpc; NAME_main.c has the server's main as well.
 VRPC_TESTS := $(patsubst tests/lib/vmmc/rpc/%.c,build/tests/%.elf,$(wildcard tests/lib/vmmc/rpc/*.c))
 
 build/tests/rpc/%.h: tests/lib/vmmc/rpc/%.x tests/lib/vmmc/build.mk

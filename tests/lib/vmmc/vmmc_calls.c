@@ -24,7 +24,7 @@ static void with(void *start, size_t bytes, int flags, void (*use)(vmmc_proxy_t 
 	OK(vmmc_unimport(proxy));
 	OK(vmmc_barrier());
 	OK(vmmc_unexport(exported));
-	OK(vmmc_barrier());             /* else the next import may find this one */
+	OK(vmmc_barrier());             /* otherwise the next import may find this export */
 }
 
 static void names(void)
@@ -113,7 +113,8 @@ static void bad_sends(vmmc_proxy_t proxy)
 	FAILS(VMMC_EINVAL, vmmc_send(area, proxy, 8, 4, NULL));
 	FAILS(VMMC_EINVAL, vmmc_send(area, proxy, 8, VMMC_ASYNC, NULL));
 	FAILS(VMMC_EINVAL, vmmc_send(area, proxy, 8, 0, &word));
-	FAILS(VMMC_EINVAL, vmmc_send(area, proxy, 8, VMMC_NOTIFY, NULL));   /* no handler there */
+	/* no handler at the receiver */
+	FAILS(VMMC_EINVAL, vmmc_send(area, proxy, 8, VMMC_NOTIFY, NULL));
 	EQUAL(word, 5);
 	FAILS(VMMC_EFAULT, vmmc_send(NULL, proxy, 8, VMMC_ASYNC, &word));
 	FAILS(VMMC_EFAULT, vmmc_send(NULL, proxy, sizeof area, VMMC_ASYNC, &word));
@@ -136,7 +137,7 @@ static void refused(void)
 	with(area, sizeof area, 0, bad_sends);
 }
 
-/* A message of each size at an odd place, and a number behind all of them. */
+/* A message of each size at an odd offset, and a number after all of them. */
 static void all_sizes(vmmc_proxy_t proxy)
 {
 	static const size_t sizes[] = { 1, 2, 4, 63, 64, 65, 128, 512, 4097, 16383, 16384, 16385,
@@ -171,8 +172,8 @@ static size_t reused_bytes(int i)
 	return i % 60 == 59 ? 40000 : 65 + (size_t)i * 37 % 400;
 }
 
-/* Messages from one source that changes as soon as each call has returned: more than there are
- * copies for. */
+/* Messages from one source, which changes as soon as each call has returned: too long for a put
+ * over a card to read at once, and more than the library has copies for. */
 static void from_one_source(vmmc_proxy_t proxy)
 {
 	enum { MESSAGES = 300 };
@@ -216,7 +217,7 @@ static void waits(void)
 	with((void *)words, sizeof words, 0, tokens);
 }
 
-/* The same where only the memory tells; the receivers spin. */
+/* The same, but receivers only poll the memory. */
 static void spun(vmmc_proxy_t proxy)
 {
 	for (uint32_t round = 1; round <= 5; round++) {
@@ -235,7 +236,7 @@ static void spins(void)
 	with((void *)words, sizeof words, VMMC_SPIN, spun);
 }
 
-/* Every word written in order: the last one is there after all others. */
+/* Words are written in order: the last one arrives after all others. */
 static void in_order(vmmc_proxy_t proxy)
 {
 	for (uint32_t n = 1; n <= 3000; n++)
@@ -250,7 +251,7 @@ static void order(void)
 	with((void *)words, sizeof words, 0, in_order);
 }
 
-/* More than may be under way, of sources that the sends share. */
+/* More sends than may be pending, from shared sources. */
 static void many_async(vmmc_proxy_t proxy)
 {
 	static volatile int32_t done[3 * VMMC_SENDS];
@@ -266,7 +267,7 @@ static void many_async(vmmc_proxy_t proxy)
 	EQUAL(large[40000], before + 1);
 }
 
-/* A completion word that nothing but the kernel changes. */
+/* A completion word that only the kernel changes. */
 static void spinning(vmmc_proxy_t proxy)
 {
 	volatile int32_t done;
@@ -283,7 +284,7 @@ static void async(void)
 	with(large, sizeof large, VMMC_SPIN, spinning);
 }
 
-/* An export that ends under its importers, which learn of it. */
+/* An export that ends while it is imported; the importers get an error. */
 static void revoked(void)
 {
 	vmmc_export_t exported;
@@ -301,7 +302,8 @@ static void revoked(void)
 	FAILS(VMMC_EPROXY, SendMsg(area, proxy, 8));
 	OK(vmmc_barrier());
 
-	/* The same name again is another area: the old proxy address does not reach it. */
+	/* A new export of the same name is another area, which the old proxy address does not
+	 * reach. */
 	OK(vmmc_export("area", area, sizeof area, NULL, 0, 0, NULL, NULL, &exported));
 	vmmc_proxy_t old = proxy;
 	OK(vmmc_import(next, "area", FOR_EVER, &proxy, NULL));
@@ -317,7 +319,7 @@ static void revoked(void)
 	OK(vmmc_unexport(exported));
 }
 
-/* As many as there may be. */
+/* The greatest number of exports and imports. */
 static void tables(void)
 {
 	static vmmc_export_t exported[VMMC_EXPORTS + 1];

@@ -1,16 +1,16 @@
 /*
- * vmmc_death WHAT: rank 1 dies, which the test sees to, while the others deal with it. Each ends
- * with VMMC_EDEAD, and prints "failed"; none waits for ever.
+ * vmmc_death WHAT: the test kills rank 1 while the others communicate with it. Each ends with
+ * VMMC_EDEAD and prints "failed"; none waits forever.
  *
- *   sends     messages of 8 bytes to it without end
- *   long      messages of 50,000 bytes to it without end
+ *   sends     endless messages of 8 bytes to it
+ *   long      endless messages of 50,000 bytes to it
  *   async     the same, asynchronous
  *   notify    notifications, which it blocks: the others wait for credit
  *   waits     a wait for data that it does not send
  *   imports   a wait for an area that it does not export. It answers each request: if it dies while
  *             it writes an answer over shared memory, this process's structures are damaged, and
- *             VMMC_EFAIL says so
- *   fences    fences without end
+ *             the result is VMMC_EFAIL
+ *   fences    endless fences
  */
 #include "vmmc_test.h"
 

@@ -10,7 +10,7 @@
 
 enum { WORDS = 16, LONG = 40000, RING = 8 };
 
-static volatile uint32_t *slots;       /* rank 0's: one for each sender */
+static volatile uint32_t *slots;       /* at rank 0, one for each sender */
 static size_t slot_words;
 static volatile uint32_t handled[1024];
 
@@ -45,7 +45,7 @@ static void send_all(const char *what, uint32_t count, vmmc_proxy_t proxy)
 		OK(vmmc_wait_send(&done[i]));
 }
 
-/* The last number that each word has got. */
+/* The last number written to each word. */
 static uint32_t last_of(uint32_t count, size_t word, int is_long)
 {
 	uint32_t n = count;

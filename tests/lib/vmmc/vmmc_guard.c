@@ -1,10 +1,10 @@
 /*
- * Protection: what a process may not write stays as it is, whatever it sends. Rank 0 exports to
- * rank 1 only; rank 1 imports; then both rank 1 and rank 2 send by Portals itself what the library
- * would refuse. Rank 0 looks at every byte around and in its area.
+ * Protection: memory that a process may not write stays unchanged, whatever it sends. Rank 0
+ * exports to rank 1 only; rank 1 imports; then both rank 1 and rank 2 send by Portals itself what
+ * the library would refuse. Rank 0 checks every byte of its area and around it.
  *
- * The attacks name everything right but for one thing: the portal, the match bits (which the
- * attacker learns from rank 1), offsets, lengths, access control entries.
+ * Each attack is correct but for one field: the portal, the match bits (which the attacker learns
+ * from rank 1), the offset, the length, or the access control entry.
  */
 #include "vmmc_test.h"
 
@@ -12,7 +12,7 @@
 
 enum { PORTAL_DATA = 16, PORTAL_ANSWER = 19, BYTES = 2 * PAGE, ROUNDS = 20 };
 
-static char memory[3 * BYTES];           /* rank 0's; the area is the middle third */
+static char memory[3 * BYTES];           /* at rank 0; the area is the middle third */
 static char *const area = memory + BYTES;
 static char poison[4 * BYTES];
 static ptl_handle_ni_t ni;
@@ -36,7 +36,7 @@ static void put(uint64_t bits, unsigned portal, unsigned cookie, uint64_t offset
 	EQUAL(PtlMDUnlink(handle), PTL_OK);
 }
 
-/* Reading is granted to no process. */
+/* No process may read. */
 static void get(uint64_t bits)
 {
 	static char got[16];
@@ -53,7 +53,7 @@ static void get(uint64_t bits)
 	EQUAL(got[0], 0);
 }
 
-/* What neither the importer nor another process may do. */
+/* Accesses forbidden to the importer and to others. */
 static void reach_outside(uint64_t bits)
 {
 	put(bits, PORTAL_DATA, 0, BYTES, 1);
@@ -70,13 +70,13 @@ static void reach_outside(uint64_t bits)
 	put(bits, PORTAL_DATA, 64, 0, 8);
 	put(bits, PORTAL_ANSWER, 0, 0, 8);
 	put(bits ^ 1, PORTAL_DATA, 0, 0, 8);
-	put(bits ^ 1ULL << 63, PORTAL_DATA, 0, 0, 8);       /* a notification; there is no handler */
-	for (int bit = 16; bit < 48; bit++)                 /* another generation */
+	put(bits ^ 1ULL << 63, PORTAL_DATA, 0, 0, 8);       /* a notification, without a handler */
+	for (int bit = 16; bit < 48; bit++)                 /* other generations */
 		put(bits ^ 1ULL << bit, PORTAL_DATA, 0, 0, 8);
 	get(bits);
 }
 
-/* What the importer may do, but not this process. */
+/* Accesses allowed to the importer, but not to this process. */
 static void reach_inside(uint64_t bits)
 {
 	put(bits, PORTAL_DATA, 0, 0, 0);
@@ -88,7 +88,7 @@ static void reach_inside(uint64_t bits)
 	put(bits, PORTAL_DATA, 1, 0, 8);
 }
 
-/* Only this process would know: an area's match bits are its handle. */
+/* Only this process knows them: an area's match bits are its handle. */
 static uint64_t bits_of(vmmc_export_t exported)
 {
 	return exported;
@@ -131,7 +131,7 @@ static void life(int round)
 	}
 	OK(vmmc_barrier());
 	bits = shared;
-	/* Before any import no process reaches it. */
+	/* Before any import no process can access it. */
 	if (rank != 0) {
 		reach_outside(bits);
 		reach_inside(bits);
@@ -154,7 +154,7 @@ static void life(int round)
 		reach_outside(bits);
 	if (rank == 2) {
 		reach_inside(bits);
-		/* A proxy address of another process means nothing here. */
+		/* A proxy address of another process is invalid here. */
 		FAILS(VMMC_EPROXY, SendMsg(poison, (1ULL << 47) | (uint64_t)(round & 0x7fff) << 48, 8));
 	}
 	OK(vmmc_barrier());

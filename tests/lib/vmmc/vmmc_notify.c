@@ -11,7 +11,7 @@ static volatile uint32_t handled, per_rank[MOST_RANKS];
 static volatile int wrong;
 static vmmc_proxy_t answers[MOST_RANKS];
 
-/* Messages carry 1, 2, 3 ... in the sender's slot; the data is there before the handler. */
+/* Messages carry 1, 2, 3 ... in the sender's slot; the data arrives before the handler runs. */
 static void count(void *argument, int sender, size_t offset, size_t bytes)
 {
 	if (argument != area || offset != (size_t)sender * SLOT || bytes != sizeof(uint32_t))
@@ -25,7 +25,7 @@ static void count(void *argument, int sender, size_t offset, size_t bytes)
 	handled++;
 }
 
-/* Answers each message by one of its own, without a notification. */
+/* Answers each message with one without a notification. */
 static void answer(void *argument, int sender, size_t offset, size_t bytes)
 {
 	uint32_t value = ((uint32_t *)argument)[offset / 4];
@@ -81,7 +81,7 @@ static vmmc_proxy_t import(int from)
 	return proxy;
 }
 
-/* Many more than there are credits, to a process that computes. */
+/* Many more notifications than credits, to a process that computes. */
 static void computing(void)
 {
 	vmmc_export_t exported = open_area(count);
@@ -95,7 +95,7 @@ static void computing(void)
 	close_area(exported, proxy);
 }
 
-/* Plain messages beside them call nothing. */
+/* Plain messages between notifications call no handler. */
 static void mixed(void)
 {
 	vmmc_export_t exported = open_area(count);
@@ -114,7 +114,7 @@ static void mixed(void)
 	close_area(exported, proxy);
 }
 
-/* While they are blocked nothing is called; then all, in order. */
+/* While notifications are blocked no handler is called; then all are, in order. */
 static void blocked(void)
 {
 	vmmc_export_t exported = open_area(count);
@@ -161,7 +161,7 @@ static void credits(void)
 	close_area(exported, proxy);
 }
 
-/* Handlers that send: a ping-pong that the program of rank `next` takes no part in. */
+/* Handlers that send: a ping-pong without the main program of rank `next`. */
 static void answered(void)
 {
 	static uint32_t reply;
@@ -186,7 +186,7 @@ static void answered(void)
 	OK(vmmc_barrier());
 }
 
-/* Notifications that are waiting when their export ends are not delivered, nor those after. */
+/* Notifications pending when their export ends are not delivered, nor are later ones. */
 static void ended(void)
 {
 	vmmc_export_t exported = open_area(count);
@@ -202,7 +202,7 @@ static void ended(void)
 	OK(vmmc_unexport(exported));
 	OK(vmmc_barrier());
 	vmmc_unblock();
-	/* No credit comes any more: an error, not a wait. */
+	/* No more credit will come: an error, not a wait. */
 	for (int i = 0; i < 4 * VMMC_CREDITS && !result; i++)
 		result = vmmc_send(&i, proxy, sizeof i, VMMC_NOTIFY, NULL);
 	EQUAL(result, VMMC_EREVOKED);

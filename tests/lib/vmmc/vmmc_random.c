@@ -1,11 +1,10 @@
 /*
  * vmmc_random SEED ROUNDS: random calls against a model.
  *
- * Each rank owns areas that it exports and unexports at random; all may import them. Every rank
- * has a part of each area for itself, and a model of what it has written there. In a round it
- * imports, unimports and sends at random places and sizes, in all ways. At the end of a
- * round the owners compare their areas with what the writers say should be there: each writes
- * its model's checksum to the owner.
+ * Each rank owns areas that it exports and unexports at random; all may import them. Every rank has
+ * its own part of each area, and a model of what it has written there. In a round it imports,
+ * unimports and sends at random offsets and sizes, by all calls. At the end of a round each writer
+ * sends the checksum of its model to the owner, which compares it with the area.
  */
 #include "vmmc_test.h"
 
@@ -24,7 +23,7 @@ struct theirs {
 static int rank, size;
 static struct mine mine[AREAS];
 static struct theirs theirs[MOST_RANKS][AREAS];
-static uint64_t sums[MOST_RANKS * AREAS];        /* exported: what writers claim */
+static uint64_t sums[MOST_RANKS * AREAS];        /* exported: the writers' checksums */
 static volatile uint32_t notified;
 static uint64_t seed;
 
@@ -67,7 +66,7 @@ static void open_areas(void)
 	}
 }
 
-/* Imports that have lost their export are undone; others come and go. */
+/* Undo imports that have lost their export, and make or undo others at random. */
 static void change_imports(void)
 {
 	for (int r = 0; r < size; r++)

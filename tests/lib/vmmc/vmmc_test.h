@@ -1,6 +1,6 @@
 /*
- * What the tests of lib/vmmc share: results that must be VMMC_OK, messages that are waited for,
- * and cases that all ranks pass together, of which rank 0 prints a line each.
+ * Shared by the tests of lib/vmmc: results that must be VMMC_OK, waits for messages, and cases that
+ * all ranks pass together, for each of which rank 0 prints a line.
  */
 #ifndef TESTS_LIB_VMMC_TEST_H
 #define TESTS_LIB_VMMC_TEST_H
@@ -12,7 +12,7 @@
 
 enum { FOR_EVER = -1, PAGE = 4096 };
 
-/* A call that succeeds. */
+/* A call that must succeed. */
 #define OK(call) do { \
 	int result_ = (call); \
 	if (result_ != VMMC_OK) { \
@@ -22,7 +22,7 @@ enum { FOR_EVER = -1, PAGE = 4096 };
 	} \
 } while (0)
 
-/* A call that fails as it should. */
+/* A call that must fail with this error. */
 #define FAILS(wanted, call) do { \
 	int result_ = (call); \
 	if (result_ != (wanted)) { \

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Reads from standard input what FFTW's mpi-bench wrote of the transforms that it verified.
+"""Reads the output of FFTW's mpi-bench about verified transforms from standard input.
 
     ... | verdict.py [NUMBER]
 
-NUMBER transforms were asked for; without it, as many as the lines say that check.pl writes before
-each run. Prints "N transforms, F failed": a transform failed if one of its three errors is above
-1e-10, the limit of mpi-bench itself, or if there is no line of it. The status is then 1.
+NUMBER transforms were requested; without it, as many as check.pl's lines before each run tell.
+Prints "N transforms, F failed": a transform failed if one of its three errors is above 1e-10,
+mpi-bench's own limit, or if its line is missing. The status is then 1.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def asked(text: str) -> int:
 
 
 def good(words: tuple[str, ...]) -> bool:
-    """A value that is not a number is neither above the limit nor good."""
+    """Not a number is a failure, though it does not compare above the limit."""
     try:
         return all(0 <= float(word) <= LIMIT for word in words)
     except ValueError:

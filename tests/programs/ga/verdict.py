@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Reads from standard input what one of Global Arrays' tests wrote.
+"""Reads the output of one of Global Arrays' tests from standard input.
 
     ... | verdict.py PROGRAM
 
-Prints "N checks, F failed": N lines that say of something that it is right. The status is 1 if a
-line says that something is not, or if the program did not say what it says at its end. Most
-errors end the program with another status than 0 besides.
+Prints "N checks, F failed"; N counts lines that report success. The status is 1 if a line reports a
+failure, or if the program did not print its last line. Most errors also end the program with a
+status other than 0.
 """
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ OTHERS = {
     "bin": r"^ *Binning: successful", "blktest": r"^ *Finished tests: success",
     "comm_init": r"^Test passed", "lock": r"^0: MPI_Finalize",
     "nbtest": r"^OK for Non-Blocking ACC test", "patch2": r"^Successfully completed test of nga_add",
-    # These say nothing if all is well.
+    # These print nothing on success.
     **dict.fromkeys(("patch_enumf", "simple_groups", "simple_groups_comm"), ""),
-    "pg2test": r"^ *All tests succesful",        # so spelt
+    "pg2test": r"^ *All tests succesful",        # (sic)
     "read_only": r"^Regular array test succeeded",
     "scan": r"^ *Exclusive scan_add successful", "sparse": r"^ *GA_PATCH_ENUM successful",
     "testeig": r"^ *std eigensolver is OK",
@@ -28,7 +28,7 @@ OTHERS = {
                     r"^Terminating\b"),
 }
 RIGHT = re.compile(r"\b(?:ok|successful|successfully|succeeded|success|passed)\b", re.I)
-# One array is too large, and is to fail; it is wrong if it does not.
+# One array is too large and must fail.
 MEANT = re.compile(r"-- SHOULD FAIL\n.*\n\s*failure$", re.M)
 WRONG = re.compile(r"\bnot ok\b|fail|mismatch|incorrect|do not match|wrong|\berror(?! *=)", re.I)
 

@@ -1,20 +1,20 @@
 #!/usr/bin/python3
-"""Reads from standard input what one of HDF5's parallel tests wrote.
+"""Reads the output of one of HDF5's parallel tests from standard input.
 
     ... | verdict.py PROGRAM
 
-Prints "N tests, F failed, S skipped": lines that say so of themselves. The status is 1 if a test
-failed, if none passed, or if the program did not come to the line with which it ends.
+Prints "N tests, F failed, S skipped": counts of lines that report so. The status is 1 if a test
+failed, if none passed, or if the program did not print its last line.
 """
 from __future__ import annotations
 
 import re
 import sys
 
-# What begins a test, and the last line of the program if all is well.
+# The first line of a test, and the program's last line on success.
 BANNER = re.compile(r"^Proc 0: \*\*\* (.*)\.\.\.$", re.M)
-NAMED = re.compile(r"^Testing  -- (.*)$", re.M)       # each rank says it
-RESULT = re.compile(r" PASSED$", re.M)           # a hint may stand between it and its name
+NAMED = re.compile(r"^Testing  -- (.*)$", re.M)       # printed by each rank
+RESULT = re.compile(r" PASSED$", re.M)           # a hint may be between it and the name
 KINDS = {
     "t_mpi": (BANNER, "MPI tests finished with no errors"),
     "testphdf5": (NAMED, "PHDF5 tests finished with no errors"),
@@ -33,7 +33,7 @@ SKIPPED = re.compile(r"-SKIP-|SKIPPED|are skipped")
 def main() -> int:
     text = sys.stdin.read()
     sys.stdout.write(text)
-    test, end = KINDS.get(sys.argv[1], (RESULT, ""))         # the others end with their last test
+    test, end = KINDS.get(sys.argv[1], (RESULT, ""))         # the others end after their last test
     bad = [line for line in text.splitlines() if FAILED.search(line)]
     skipped = sum(bool(SKIPPED.search(line)) for line in text.splitlines())
     found = test.findall(text)

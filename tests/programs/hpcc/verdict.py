@@ -3,9 +3,9 @@
 
     verdict.py FILE HPL PTRANS [SECTION...]
 
-HPL and PTRANS are the numbers of tests that the input asks of these two. Prints "N checks,
-F failed" of the sections named, or of all and the summary; the status is 1 if a check failed or is
-not there. Each check is the program's own: a residual, a count of errors, a comparison.
+HPL and PTRANS are the numbers of their tests in the input. Prints "N checks, F failed" of the
+sections named, or of all and the summary; the status is 1 if a check failed or is missing. Each
+check is the program's own: a residual, a count of errors, a comparison.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pathlib import Path
 class Check:
     good: str       # the line of a check that passed
     number: int     # of such lines in the section
-    bad: str        # a line of one that did not
+    bad: str        # the line of a check that failed
 
 
 TABLE = Check(r"^Found \d+ errors in \d+ locations \(passed\)\.$", 1, r"errors in .*\(failed\)")
@@ -32,7 +32,7 @@ FFT = Check(r"^max\(\|x-x0\|\): +(?:1\.\d+e-14|\d\.\d+e-1[5-9])$", 1,
 
 
 def transposed(number: int) -> list[Check]:
-    """A line for the wall's time; the one for the processor's is missing if that is zero."""
+    """The line for wall time; the line for processor time is missing if that is zero."""
     return [Check(r"^WALL(?: +\d+){6} +\S+ PASSED ", number, r"^(?:WALL|CPU).*(?:FAILED|BYPASS)"),
             Check(rf"^ *{number} tests completed and passed residual checks\.", 1,
                   r"^ *[1-9]\d* tests (?:completed and failed|skipped)")]
@@ -49,10 +49,10 @@ def sections(hpl: int, ptrans: int) -> dict[str, list[Check]]:
             "FFT": FFT}
     return {"MPIRandomAccess": [TABLE], "MPIRandomAccess_LCG": [TABLE],
             **{f"Star{name}": [NODES, check] for name, check in star.items()},
-            # One rank runs alone, and only rank 0 would write more than how many found an error.
+            # One rank runs alone, and only rank 0 prints more than the number of errors.
             **{f"Single{name}": [NODES] for name in star},
             "PTRANS": transposed(ptrans), "MPIFFT": [FFT],
-            # Each message has its first and last byte compared.
+            # The first and last byte of each message are compared.
             "LatencyBandwidth": [Check(r"^Benchmark conditions:$", 1, r"ERROR|ALARM")],
             "HPL": solved(hpl),
             "Summary": [Check(r"^Success=1$", 1, r"^Success=[^1]"),
@@ -61,7 +61,7 @@ def sections(hpl: int, ptrans: int) -> dict[str, list[Check]]:
 
 
 def part(text: str, name: str) -> str:
-    """What stands between the section's first and last line, or nothing if one is missing."""
+    """The text between the section's first and last line, or '' if one is missing."""
     found = re.search(rf"^Begin of {name} section\.\n(.*?)^End of {name} section\.$", text,
                       re.M | re.S)
     return found[1] if found else ""

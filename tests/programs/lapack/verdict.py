@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Reads what one of LAPACK's or BLAS's test programs wrote, on a node and on the host.
+"""Reads the output of one of LAPACK's or BLAS's test programs, from a node and from the host.
 
     verdict.py NODE HOST
 
-Prints "N tests, F failed" of the node's file. The status is 1 if a test failed, if the program did
-not come to its end, or if the host's file says something else, times left out.
+Prints "N tests, F failed" for the node's file. The status is 1 if a test failed, if the program did
+not complete, or if the host's file differs, except in times.
 """
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ EXAMPLES = re.compile(r"total number of examples tested +=\s*(\d+)")
 CALLS = re.compile(r"PASSED THE (?:COMPUTATIONAL TESTS \(\s*\d+ CALLS\)|TESTS OF ERROR-EXITS)|"
                    r"-+ PASS -+")
 END = re.compile(r"^\s*End of tests\s*$|^ END OF TESTS$|Test of subprogram number +(10|13) ", re.M)
-# What the programs say of a failure of another kind. The routines "not tested" have no name where
-# the input only has an empty line at its end.
+# Messages about other failures. "Not tested" routines without a name come from an empty line at the
+# input's end.
 WRONG = re.compile(r"\bFAIL|SUSPECT|ABANDONED|\*{5}|[Ii]llegal|^ *\*\*\* |^ ?Error in|\bINFO *=|"
                    r"not attempted|\w (?:driver )?routines were not tested|Unrecognized|"
                    r"inconsistent result|failed (?:the tests|to pass)|Error code|"
@@ -28,7 +28,7 @@ WRONG = re.compile(r"\bFAIL|SUSPECT|ABANDONED|\*{5}|[Ii]llegal|^ *\*\*\* |^ ?Err
 NOT_ZERO = re.compile(r"number (?:of examples )?where (?:.*info is not (?:0|zero)|ILO or IHI wrong)"
                       r" *= *([1-9]\d*)")
 LARGEST = re.compile(r"value of largest test error +=\s*(\S+)")
-THRESHOLD = 30.0      # of the routines that balance, in units of the last place
+THRESHOLD = 30.0      # for balancing routines, in units of the last place
 TIMES = re.compile(r"^.*(?:[Tt]otal time used|seconds).*\n?", re.M)
 
 
@@ -37,7 +37,7 @@ def plain(text: str) -> str:
 
 
 def verdict(text: str) -> tuple[int, int, list[str]]:
-    """Tests, those that failed, and what else is wrong."""
+    """The number of tests, of failures, and other problems."""
     tests = sum(int(match[1]) for match in RUN.finditer(text))
     tests += sum(int(match[1]) for match in EXAMPLES.finditer(text))
     tests += len(CALLS.findall(text))
@@ -55,7 +55,7 @@ def verdict(text: str) -> tuple[int, int, list[str]]:
 
 
 def difference(node: str, host: str) -> str:
-    """The first line that differs, or nothing."""
+    """The first difference, or ''."""
     ours, theirs = plain(node).splitlines(), plain(host).splitlines()
     for number, (one, other) in enumerate(zip(ours, theirs), 1):
         if one != other:

@@ -1,9 +1,9 @@
 /*
- * fm_match1, fm_match2: tagged messages over either generation of Fast Messages, by cases.
+ * fm_match1, fm_match2: tagged messages over either generation of Fast Messages, in cases.
  *
  *   fm_matchN              the cases
- *   fm_matchN random SEED  messages at random against a model: which rank sends what to which, with which
- *                          tag and size, is the same table on all ranks
+ *   fm_matchN random SEED  random messages against a model: a table of senders, receivers, tags and
+ *                          sizes, the same on all ranks
  *   fm_matchN death        rank 1 dies while rank 0 receives from it
  */
 #include <fm_match.h>
@@ -54,7 +54,7 @@ static void posted(void)
 	}
 }
 
-/* Received in another order than sent. */
+/* Received in a different order than sent. */
 static void early(void)
 {
 	for (int i = 0; i < 50; i++)
@@ -165,8 +165,8 @@ static uint32_t roll(uint64_t *from, uint32_t below)
 	return (uint32_t)(*from >> 33) % below;
 }
 
-/* The table of all messages. A receiver takes its messages in another order than they are sent,
- * but those of one source with one tag in theirs: the model says which that is. */
+/* The table of all messages. A receiver takes its messages in an order of its own; those of one
+ * source with one tag must arrive in the order in which they were sent, which the model knows. */
 static void at_random(uint64_t seed)
 {
 	enum { COUNT = 400 };
@@ -195,7 +195,7 @@ static void at_random(uint64_t seed)
 			continue;
 		}
 		if (of[slot] >= 0) {
-			/* The program may wait only when it has sent all that others wait for. */
+			/* The program may wait only after it has sent all that others wait for. */
 			struct FMM_status status;
 			int ended = at < COUNT ? FMM_test(&requests[slot], &status) :
 				    FMM_wait(&requests[slot], &status) + 1;

@@ -1,6 +1,6 @@
 /*
- * vrpc_bulk LARGEST: bulk data to rank 0 and back, by all others at the same time; rank 1 prints a
- * line for each size.
+ * vrpc_bulk LARGEST: bulk data from all other ranks to rank 0 and back, at the same time; rank 1
+ * prints a line for each size.
  */
 #include "bulk.h"
 #include "vmmc_test.h"

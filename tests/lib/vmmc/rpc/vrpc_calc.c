@@ -1,9 +1,9 @@
 /*
- * vrpc_calc WHAT: a calculator on rank 0, called by all others. Stubs are rpcgen's.
+ * vrpc_calc WHAT: a calculator on rank 0, called by all others through rpcgen's stubs.
  *
  *   cases    rank 1 prints a line for each case that it has passed
- *   waits    a long call; the test ends the server meanwhile: the standard errors
- *   leaves   the same, but the server's process ends by itself in the middle of a call
+ *   waits    a long call, during which the test kills the server: the standard errors
+ *   leaves   the same, but the server exits by itself during a call
  *   times N  null_us, rtt_us: a null call, and a round trip of VMMC, in turns (rank 1)
  */
 #include "calc.h"
@@ -18,7 +18,7 @@ void calc_prog_3(struct svc_req *, SVCXPRT *);
 enum { MOST_RANKS = 64 };
 
 static int stops, batched;
-static volatile uint32_t released[MOST_RANKS];     /* the server's: exported */
+static volatile uint32_t released[MOST_RANKS];     /* at the server, exported */
 
 /* ---- the server's procedures ---- */
 
@@ -65,7 +65,7 @@ int *calc_sum_3_svc(int *value, struct svc_req *request)
 	return &result;
 }
 
-/* For so many ms; below 0: until the caller has released this and all earlier calls. */
+/* Takes so many ms; below 0: until the caller has released this and all earlier calls. */
 void *calc_sleep_1_svc(int *ms, struct svc_req *request)
 {
 	static char nothing;
@@ -191,7 +191,7 @@ static void versions(void)
 	clnt_destroy(other);
 }
 
-/* A call that is given up does not harm the next ones, whose answers come behind its own. */
+/* A call that times out does not affect later ones, whose answers arrive after its own. */
 static void timeouts(void)
 {
 	struct timeval soon = { .tv_usec = 20000 };
@@ -214,7 +214,7 @@ static void timeouts(void)
 	values();
 }
 
-/* Calls without answers, in order, before one with. */
+/* Calls without answers are carried out in order, before one with an answer. */
 static void batches(void)
 {
 	int one = 1, before = *calc_sum_1(&(int){ 0 }, client), after;
@@ -222,7 +222,7 @@ static void batches(void)
 	for (int i = 0; i < 100; i++)
 		EQUAL(clnt_call(client, CALC_SUM, (xdrproc_t)xdr_int, (char *)&one, NULL, NULL,
 		                (struct timeval){ 0 }), RPC_SUCCESS);
-	/* The procedure answers these too; the answers are passed over. */
+	/* The procedure answers these too; the answers are ignored. */
 	after = *calc_sum_1(&(int){ 0 }, client);
 	CHECK(after >= before + 100);
 }
@@ -263,7 +263,7 @@ static void lose_server(int itself)
 	int ms = 100000;
 	enum clnt_stat status;
 
-	/* All are there when each has added 1. */
+	/* All have arrived when each has added 1. */
 	for (int *sum = calc_sum_1(&(int){ 1 }, client); !sum || *sum < margay_size() - 1;
 	     sum = calc_sum_1(&(int){ 0 }, client))
 		CHECK(sum);

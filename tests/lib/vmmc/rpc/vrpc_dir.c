@@ -1,6 +1,6 @@
 /*
- * vrpc_dir FOLDER: lists a folder of rank 0 from all others, as the example of Sun's manual does.
- * The server's main is rpcgen's, with another name; the last client ends it.
+ * vrpc_dir FOLDER: lists a folder of rank 0 from all others, like the example in Sun's manual. The
+ * server's main is rpcgen's, renamed; the last client ends it.
  */
 #include "dir.h"
 #include "vmmc_test.h"

@@ -1,10 +1,111 @@
 /*
- * Lists of descriptors per entry: insertion, which is first, what goes when.
- * Rules 3, 8, 25, 26, 33, 34, and the lists of entries on any portal.
+ * Memory descriptors: arguments, limits, and lists of them at an entry (insertion, the first one,
+ * unlinking): net/portals/md.c. Rules 3, 8, 25, 26, 33, 34. PtlMDUpdate is in test_md_update.c.
  */
 #include "world.h"
 
-/* Offsets / 100 of an entry's descriptors in their order, as decimal digits. */
+/* A handle of no match entry. */
+#define NO_SUCH_ME  ((handle_t)KIND_ME << HANDLE_KIND_SHIFT | 0xffff)
+
+TEST(rule33_md_bad_arguments)
+{
+	struct world w;
+	struct process_view *view = &w.views[0];
+	struct md_args good = memory(0, 64, MD_OP_PUT, EQ_NONE), args;
+	handle_t me, md, eq, out = 77;
+
+	world_open(&w, &test_limits);
+	me = new_me(&w, 0, 1);
+	CHECK_IS(md_attach(view, NO_SUCH_ME, &good, UNLINK_NEVER, &out), PORTALS_ME_INVALID);
+#define REJECTED(change, error) \
+	args = good; \
+	change; \
+	CHECK_IS(md_attach(view, me, &args, UNLINK_NEVER, &out), error); \
+	CHECK_IS(md_bind(view, &args, UNLINK_NEVER, &out), error)
+	REJECTED(args.options |= 0x1000, PORTALS_MD_ILLEGAL);
+	REJECTED((args.options |= MD_IOVEC, args.length = 257), PORTALS_MD_ILLEGAL);
+	REJECTED(args.threshold = -2, PORTALS_MD_ILLEGAL);
+	REJECTED(args.start = BASE - 1, PORTALS_SEGV);
+	REJECTED(args.start = 0, PORTALS_SEGV);
+	REJECTED(args.start = BASE + SEGMENT - 63, PORTALS_SEGV);
+	REJECTED(args.length = SEGMENT + 1, PORTALS_SEGV);
+	REJECTED(args.length = ~0ULL, PORTALS_SEGV);
+	REJECTED(args.start = ~0ULL - 7, PORTALS_SEGV);
+	REJECTED(args.start = BASE + SEGMENT, PORTALS_SEGV);
+	REJECTED((args.start = BASE + 8, args.length = ~0ULL - 3), PORTALS_SEGV);
+	REJECTED(args.eq_handle = 12345, PORTALS_EQ_INVALID);
+	REJECTED(args.eq_handle = me, PORTALS_EQ_INVALID);
+	eq = new_eq(&w, 0, 4);
+	remove_eq(&w, 0, eq);
+	REJECTED(args.eq_handle = eq, PORTALS_EQ_INVALID);
+	CHECK_IS(out, 77);
+	args = good;                  /* the largest and the smallest values are valid */
+	args.length = SEGMENT;
+	md = bind(&w, 0, args, UNLINK_NEVER);
+	CHECK_IS(md_unlink(view, md), 0);
+	args.start = 0, args.length = 0;
+	md = bind(&w, 0, args, UNLINK_NEVER);
+	CHECK_IS(md_unlink(view, md), 0);
+	CHECK_IS(md_unlink(view, md), PORTALS_MD_INVALID);
+	CHECK_IS(md_unlink(view, me), PORTALS_MD_INVALID);
+	CHECK_IS(md_unlink(view, view->mds[HANDLE_INDEX(md)].handle), PORTALS_MD_INVALID);
+	remove_me(&w, 0, me);
+	world_close(&w);
+}
+
+TEST(rule26_attach_to_an_entry_that_has_one)
+{
+	struct world w;
+	struct md_args args = memory(0, 8, MD_OP_PUT, EQ_NONE);
+	handle_t me, md, more;
+
+	world_open(&w, &test_limits);
+	me = new_me(&w, 0, 1);
+	md = attach(&w, 0, me, args, UNLINK_NEVER);
+	CHECK_IS(md_attach(&w.views[0], me, &args, UNLINK_NEVER, &more), PORTALS_ME_IN_USE);
+	remove_md(&w, 0, md);
+	md = attach(&w, 0, me, args, UNLINK_NEVER);
+	remove_me(&w, 0, me);         /* with its descriptor */
+	CHECK(!md_lookup(&w.views[0], md));
+	world_close(&w);
+}
+
+TEST(rule34_md_pool_runs_out)
+{
+	struct world w;
+	struct md_args args = memory(0, 8, 0, EQ_NONE);
+	handle_t md[8], me, more;
+
+	world_open(&w, &small_limits);
+	me = new_me(&w, 0, 1);
+	for (int i = 0; i < 8; i++)
+		md[i] = bind(&w, 0, args, UNLINK_NEVER);
+	CHECK_IS(md_bind(&w.views[0], &args, UNLINK_NEVER, &more), PORTALS_NO_SPACE);
+	CHECK_IS(md_attach(&w.views[0], me, &args, UNLINK_NEVER, &more), PORTALS_NO_SPACE);
+	for (int i = 0; i < 8; i++)
+		remove_md(&w, 0, md[i]);
+	remove_me(&w, 0, me);
+	world_close(&w);
+}
+
+TEST(rule08_explicit_unlink_takes_the_entry)
+{
+	struct world w;
+	struct me_args args = { .nid = ANY_ID, .pid = ANY_ID, .unlink = UNLINK_AUTO };
+	handle_t me, md, eq;
+
+	world_open(&w, &test_limits);
+	eq = new_eq(&w, 0, 4);
+	me = new_me_with(&w, 0, PT, args);
+	md = attach(&w, 0, me, memory(0, 8, MD_OP_PUT, eq), UNLINK_AUTO);
+	remove_md(&w, 0, md);
+	CHECK(!me_lookup(&w.views[0], me));
+	CHECK_IS(next(&w, 0, eq), -1);        /* UNLINK is for automatic unlinking only */
+	remove_eq(&w, 0, eq);
+	world_close(&w);
+}
+
+/* The offsets of an entry's descriptors in order, divided by 100, as decimal digits. */
 static long order(struct world *w, handle_t entry)
 {
 	const struct process_view *view = &w->views[0];
@@ -55,7 +156,7 @@ TEST(md_insert_positions)
 	insert(&w, d, 500, 1, UNLINK_NEVER, INSERT_AFTER);
 	CHECK_IS(order(&w, me), 245);
 	CHECK_IS(status(&w, 0, STAT_MD_USED), 3);
-	remove_me(&w, 0, me);         /* with all that are left */
+	remove_me(&w, 0, me);         /* with its remaining descriptors */
 	CHECK_IS(status(&w, 0, STAT_MD_USED), 0);
 	CHECK_IS(status(&w, 0, STAT_MD_HIGH), 5);
 	world_close(&w);
@@ -75,7 +176,7 @@ TEST(rule03_only_the_first_descriptor_counts)
 	insert(&w, first, 200, MD_THRESH_INF, UNLINK_NEVER, INSERT_AFTER);
 	attach(&w, 0, other, memory(300, 64, MD_OP_PUT | MD_MANAGE_REMOTE, EQ_NONE),
 	       UNLINK_NEVER);
-	/* the first one rejects eight bytes: the second would take them, but is not asked */
+	/* the first one rejects eight bytes; the second would accept them, but is not considered */
 	CHECK_IS(arrives(&w, 0, request(MESSAGE_PUT, 1, 0, 5, 8), &offset, 0), DELIVER_OK);
 	CHECK_IS(offset, 300);
 	CHECK_IS(arrives(&w, 0, request(MESSAGE_PUT, 1, 0, 5, 4), &offset, 0), DELIVER_OK);
@@ -120,7 +221,7 @@ TEST(rule08_descriptors_go_one_by_one_and_the_entry_last)
 	world_close(&w);
 }
 
-/* Three operations at once, on three descriptors that leave in turn. */
+/* Three pending operations, on three descriptors that are unlinked in turn. */
 TEST(rule08_leaving_descriptors_do_not_hide_the_next)
 {
 	struct world w;
@@ -145,7 +246,7 @@ TEST(rule08_leaving_descriptors_do_not_hide_the_next)
 		CHECK_IS(next(&w, 0, eq), EVENT_PUT_START);
 	}
 	CHECK_IS(deliver_begin(&w.views[0], &m, 1, &refused, &none), DELIVER_DROPPED);
-	/* descriptors that leave belong to no list: nothing can be inserted there */
+	/* descriptors being unlinked are in no list: nothing can be inserted beside them */
 	CHECK_IS(md_insert(&w.views[0], md, &args, UNLINK_AUTO, INSERT_AFTER, &md),
 		 PORTALS_MD_INVALID);
 	CHECK_IS(md_unlink(&w.views[0], md), PORTALS_MD_IN_USE);
@@ -223,41 +324,5 @@ TEST(rule34_md_insert_runs_out)
 		md = insert(&w, md, 0, 1, UNLINK_NEVER, i & 1);
 	CHECK_IS(md_insert(&w.views[0], md, &args, 0, 0, &more), PORTALS_NO_SPACE);
 	remove_me(&w, 0, me);
-	world_close(&w);
-}
-
-TEST(me_attach_any_takes_the_lowest_empty_portal)
-{
-	struct world w;
-	struct me_args args = { .match_bits = 5, .nid = ANY_ID, .pid = ANY_ID };
-	uint32_t pt = 77;
-	handle_t me[8], more;
-
-	world_open(&w, &test_limits);
-	w.views[0].block->granted.portals = 8;
-	me[2] = new_me_with(&w, 0, 2, args);
-	for (uint32_t i = 0; i < 8; i++) {
-		if (i == 2)
-			continue;
-		CHECK_IS(me_attach_any(&w.views[0], &pt, &args, &me[i]), 0);
-		CHECK_IS(pt, i);
-		CHECK_IS(me_lookup(&w.views[0], me[i])->pt_index, i);
-	}
-	pt = 77, more = 78;
-	CHECK_IS(me_attach_any(&w.views[0], &pt, &args, &more), PORTALS_PT_FULL);
-	CHECK_IS(pt, 77);
-	CHECK_IS(more, 78);
-	remove_me(&w, 0, me[5]);
-	CHECK_IS(me_attach_any(&w.views[0], &pt, &args, &me[5]), 0);
-	CHECK_IS(pt, 5);
-	for (int i = 0; i < 8; i++)
-		remove_me(&w, 0, me[i]);
-	world_close(&w);
-	world_open(&w, &small_limits);        /* entries run out first */
-	for (int i = 0; i < 8; i++)
-		me[i] = new_me_with(&w, 0, 3, args);
-	CHECK_IS(me_attach_any(&w.views[0], &pt, &args, &more), PORTALS_NO_SPACE);
-	for (int i = 0; i < 8; i++)
-		remove_me(&w, 0, me[i]);
 	world_close(&w);
 }

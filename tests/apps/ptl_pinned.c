@@ -3,10 +3,13 @@
  * writes into them that operations are pending (--selftest pinned), until a descriptor is
  * said to be in use. Then it ends.
  * ptl_pinned unsent: the same with sends of its block that are not there (--selftest unsent),
- * until PtlNIFini fails. The other ranks do nothing.
+ * until PtlNIFini fails.
+ * ptl_pinned unrung: rank 0 waits in a barrier, which fails, as the last node's kernel says that it
+ * was restarted (--selftest unrung). The other ranks do nothing.
  */
 #include "check.h"
 #include "job.h"
+#include <string.h>
 #include <unistd.h>
 
 enum { BYTES = 64, PAUSE_US = 1000 };
@@ -43,15 +46,22 @@ static void remove_descriptors(void)
 	EQUAL(PtlNIFini(job.ni), PTL_OK);
 }
 
+static void fail_to_meet(void)
+{
+	EQUAL(PtlNIBarrier(job.ni), PTL_FAIL);
+	puts("fails");
+}
+
 int main(int argc, char **argv)
 {
-	(void)argv;
 	if (margay_rank())
 		return 0;
 	job_start(&job);
-	if (argc > 1)
-		close_interface();
-	else
+	if (argc == 1)
 		remove_descriptors();
+	else if (strcmp(argv[1], "unrung") == 0)
+		fail_to_meet();
+	else
+		close_interface();
 	return 0;
 }

@@ -27,8 +27,8 @@
 #define EARLY_WAKE_NS 8000000u
 
 /* A faulty kernel may clear this node's sleep flag, so that no doorbell comes, or change the node
- * table without ringing. So a waiting node looks at both at least this often. The timer stays armed from one halt to the next, so that halts do not
- * pay for it. */
+ * table without ringing. So a waiting node looks at both at least this often. The timer stays armed
+ * from one halt to the next, so that halts do not pay for it. */
 #define LOOK_NS 1000000000UL
 
 const char *wait_what_for(void)

@@ -65,3 +65,11 @@ def test_sends_that_are_under_way_for_ever(margay, app, link):
                  env={"MARGAY_BOOT_SECONDS": "240"}, timeout=240).ok()
     assert run.lines == ["[0] fails"]
     run.says(r"rank 0 \(node 0\): other nodes' operations in this process do not end")
+
+
+def test_barrier_after_a_restart_that_rings_no_node(margay, app):
+    """A waiting node looks at the node table now and then: its barrier fails, and hangs for no
+    doorbell."""
+    run = margay("run", "-n", 2, "--mem", 16, "--selftest", "unrung", app("ptl_pinned"), "unrung",
+                 env={"MARGAY_BOOT_SECONDS": "100"}).ok()   # the last node boots when it is over
+    assert run.lines == ["[0] fails"]

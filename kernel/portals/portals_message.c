@@ -106,7 +106,7 @@ static int64_t put_far(uint64_t md, uint64_t target, uint64_t where, uint64_t ma
 	struct initiator_args args =
 		arguments(md, target, where, match_bits, remote_offset, hdr_data);
 
-	return transport_brief_far(&args) ? PTL_OK : put_any(ACK_NO);
+	return link_frames_fast_put(&args) ? PTL_OK : put_any(ACK_NO);
 }
 
 /*
@@ -124,7 +124,7 @@ int64_t sys_put(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bit
 	if (!transport_is_near((uint32_t)target))
 		return put_far(md, target, where, match_bits, remote_offset, hdr_data);
 	args = arguments(md, target, where, match_bits, remote_offset, hdr_data);
-	return transport_brief_near(&args) ? PTL_OK : put_any(ACK_NO);
+	return near_fast_put(own_view(), 0, &args) ? PTL_OK : put_any(ACK_NO);
 }
 
 int64_t sys_put_ack(uint64_t md, uint64_t target, uint64_t where, uint64_t match_bits,
@@ -151,7 +151,7 @@ static int64_t put_far_region(uint64_t md, uint64_t offset, uint64_t length, uin
 
 	if (!region_arguments(md, offset, length, rest, target, pt_index, &args))
 		return PTL_SEGV;
-	return transport_brief_far(&args) ? PTL_OK : put_any_region(ACK_NO);
+	return link_frames_fast_put(&args) ? PTL_OK : put_any_region(ACK_NO);
 }
 
 __attribute__((flatten)) /* as sys_put */
@@ -164,7 +164,7 @@ int64_t sys_put_region(uint64_t md, uint64_t offset, uint64_t length, uint64_t r
 		return put_far_region(md, offset, length, rest, target, pt_index);
 	if (!region_arguments(md, offset, length, rest, target, pt_index, &args))
 		return PTL_SEGV;
-	return transport_brief_near(&args) ? PTL_OK : put_any_region(ACK_NO);
+	return near_fast_put(own_view(), 0, &args) ? PTL_OK : put_any_region(ACK_NO);
 }
 
 int64_t sys_put_region_ack(uint64_t md, uint64_t offset, uint64_t length, uint64_t rest,

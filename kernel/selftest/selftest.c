@@ -20,6 +20,7 @@
  *   damage-SEED-COUNT  the last node damages the region (selftest_damage.c); 3 or more
  *   pinned     the last node pins node 0's descriptors for ever (also there); 2 or more
  *   unsent     the last node says for ever that node 0 has sends under way; likewise
+ *   unrung     the last node says that it was restarted, and rings no node; likewise
  */
 #include "selftest.h"
 
@@ -325,6 +326,8 @@ bool selftest(const char *name)
 		return pinned_test();
 	if (!strcmp(name, "unsent"))
 		return unsent_test();
+	if (!strcmp(name, "unrung"))
+		return unrung_test();
 	if (strlen(name) > strlen("damage") && !memcmp(name, "damage", strlen("damage")))
 		return damage_test(name + strlen("damage"));
 

@@ -9,9 +9,10 @@
  * node, to which no application of the test sends, into the gaps between the parts of slices, or
  * after the last slice. It ends with a panic, which says how many words were changed.
  *
- * The self-tests `pinned` and `unsent` do only one thing while node 0 runs
+ * The self-tests `pinned`, `unsent` and `unrung` do only one thing while node 0 runs
  * (tests/apps/ptl_pinned.c). The last node writes into node 0's descriptors that operations on them
- * are pending, or into its block that sends are under way, which never end.
+ * are pending, or into its block that sends are under way, which never end, or, once node 0 waits in
+ * a barrier, into the node table that the last node was restarted.
  *
  * Data: the state of the random numbers.
  */
@@ -289,6 +290,13 @@ static void claim_sends(void)
 	__atomic_store_n(&block->started.sends, PINS, __ATOMIC_RELAXED);
 }
 
+static void claim_restart(void)
+{
+	if (atomic_load(&node.region->shared->barriers) &&
+	    atomic_load(&region_node(node.region, 0)->sleeping))
+		atomic_store(&node.own->restarts, 1);
+}
+
 static bool pin(void (*write)(void))
 {
 	if (!node.region || node.size < 2)
@@ -308,4 +316,9 @@ bool pinned_test(void)
 bool unsent_test(void)
 {
 	return pin(claim_sends);
+}
+
+bool unrung_test(void)
+{
+	return pin(claim_restart);
 }

@@ -9,8 +9,9 @@
  * of 3 nodes and "-SEED-COUNT". */
 bool damage_test(const char *words);
 
-/* The self-tests `pinned` and `unsent`. False: they need a region of 2 nodes. */
+/* The self-tests `pinned`, `unsent` and `unrung`. False: they need a region of 2 nodes. */
 bool pinned_test(void);
 bool unsent_test(void);
+bool unrung_test(void);
 
 #endif

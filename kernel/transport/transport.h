@@ -22,16 +22,4 @@ static inline bool transport_is_near(uint32_t nid)
  */
 int transport_start(const struct initiator_args *args);
 
-/* The fast path of a put that records no events and asks for no ack, for each transport. False:
- * another kind of put, or one that must wait; nothing has happened. */
-static inline bool transport_brief_near(const struct initiator_args *args)
-{
-	return near_fast_put(own_view(), 0, args);
-}
-
-static inline bool transport_brief_far(const struct initiator_args *args)
-{
-	return link_frames_fast_put(args);
-}
-
 #endif

@@ -13,6 +13,7 @@
 #include "kernel/devices/time.h"
 #include "net/shm/region.h"
 #include "link_frames.h"
+#include "membership.h"
 #include "region_requests.h"
 #include "upcall.h"
 
@@ -25,9 +26,9 @@
  * this processor. So a timer that is too early by no more than this is kept. */
 #define EARLY_WAKE_NS 8000000u
 
-/* A faulty kernel may clear this node's sleep flag, so that no doorbell comes. So a waiting node
- * looks at least this often. The timer stays armed from one halt to the next, so that halts do not
- * pay for it. */
+/* A faulty kernel may clear this node's sleep flag, so that no doorbell comes, or change the node
+ * table without ringing. So a waiting node looks at both at least this often. The timer stays armed
+ * from one halt to the next, so that halts do not pay for it. */
 #define LOOK_NS 1000000000UL
 
 const char *wait_what_for(void)
@@ -80,6 +81,8 @@ static bool spin(bool (*ready)(void *), void *arg, uint64_t until, bool once)
 /* Halts, unless a frame has come. */
 static void halt(uint64_t deadline)
 {
+	uint64_t look = deadline_in(LOOK_NS);
+
 	if (link_frames) {
 		if (!link_frames_rest())
 			return;
@@ -88,8 +91,10 @@ static void halt(uint64_t deadline)
 		timer_arm_within(deadline, EARLY_WAKE_NS);
 	}
 	if (node.own)
-		timer_arm_within(deadline_in(LOOK_NS), LOOK_NS);
+		timer_arm_within(look, LOOK_NS);
 	wait_halted(deadline);
+	if (node.own && now_ns() >= look)
+		membership_bell();
 }
 
 /* All kinds of waiting; `interruptible`: an upcall ends it; `once`: it does not spin. */

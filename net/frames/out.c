@@ -185,7 +185,7 @@ int out_answered(struct frames *frames, const struct message *answer, uint32_t *
 	if (!message || header_of(message)->op_handle != answer->op_handle)
 		return 1;
 	sending = sending_of(message);
-	if (sending->kind != OUT_SEND || sending->sent || answer->fail == NI_FAIL)
+	if (sending->kind != OUT_SEND || sending->sent)
 		return 1;
 	/* The link may still ask for the payload, which could not be found after an iovec
 	 * descriptor is gone. */

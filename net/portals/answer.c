@@ -64,6 +64,7 @@ static struct operation *awaiting(const struct process_view *view, const struct 
 	struct operation *op = op_lookup(view, answer->op_handle);
 
 	if (!op || op->phase != OP_WAITING || op->kind != answer->operation ||
+	    answer->target_pid != view->pid ||
 	    op->head.nid != answer->source_nid || op->head.pid != answer->source_pid ||
 	    op->head.md_handle != answer->md_handle ||
 	    (op->kind == MESSAGE_ACK && op->eq_handle != answer->eq_handle))
@@ -125,7 +126,7 @@ int answer_ack(struct process_view *view, const struct message *ack, struct gran
 	struct eq *eq;
 	struct md *md;
 
-	if (view->block->state != BLOCK_OPEN || ack->target_pid != view->pid) {
+	if (view->block->state != BLOCK_OPEN) {
 		dropped(view);
 		return DELIVER_CLOSED;
 	}
@@ -181,7 +182,7 @@ static int receive(struct process_view *view, const struct message *reply,
 	struct md *md;
 	int leaves;
 
-	if (view->block->state != BLOCK_OPEN || reply->target_pid != view->pid) {
+	if (view->block->state != BLOCK_OPEN) {
 		dropped(view);
 		return DELIVER_CLOSED;
 	}

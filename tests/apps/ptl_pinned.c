@@ -2,10 +2,12 @@
  * ptl_pinned: rank 0 makes and removes descriptors, while the last node's kernel marks them as
  * having pending operations (--selftest pinned), until a call reports a descriptor in use. Then it
  * ends. ptl_pinned unsent: the same with nonexistent sends in its block (--selftest unsent), until
- * PtlNIFini fails. The other ranks do nothing.
+ * PtlNIFini fails. ptl_pinned unrung: rank 0 waits in a barrier, which fails, as the last node's
+ * kernel says that it was restarted (--selftest unrung). The other ranks do nothing.
  */
 #include "check.h"
 #include "job.h"
+#include <string.h>
 #include <unistd.h>
 
 enum { BYTES = 64, PAUSE_US = 1000 };
@@ -42,15 +44,22 @@ static void remove_descriptors(void)
 	EQUAL(PtlNIFini(job.ni), PTL_OK);
 }
 
+static void fail_to_meet(void)
+{
+	EQUAL(PtlNIBarrier(job.ni), PTL_FAIL);
+	puts("fails");
+}
+
 int main(int argc, char **argv)
 {
-	(void)argv;
 	if (margay_rank())
 		return 0;
 	job_start(&job);
-	if (argc > 1)
-		close_interface();
-	else
+	if (argc == 1)
 		remove_descriptors();
+	else if (strcmp(argv[1], "unrung") == 0)
+		fail_to_meet();
+	else
+		close_interface();
 	return 0;
 }

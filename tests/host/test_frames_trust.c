@@ -215,6 +215,30 @@ TEST(frames_believe_no_answer_with_a_wrong_field)
 	forge_each(have_a_wrong_field);
 }
 
+/* The ACK of a target whose block is damaged may arrive before the link knows that the request has
+ * arrived: SEND_END is recorded first all the same (rule 18). */
+TEST(frames_report_a_failed_ack_behind_its_send)
+{
+	static const uint32_t lengths[] = { 16, LONG };
+	struct message answer;
+	struct scene s;
+
+	scene_open(&s);
+	for (int i = 0; i < 2; i++) {
+		ask(&s, i ? PUT_LONG : PUT);
+		CHECK(message_refuse(&s.request, NI_FAIL, &answer));
+		CHECK_IS(link_port_whole(s.frames, ASKED, LINK_ANSWERS, &answer, 0, 0), LINK_TAKE);
+		CHECK_IS(next(&s.w, 0, s.eq), EVENT_SEND_END);
+		CHECK_IS(s.w.event.ni_fail_type, NI_OK);
+		CHECK_IS(s.w.event.mlength, lengths[i]);
+		CHECK_IS(next(&s.w, 0, s.eq), EVENT_ACK);
+		CHECK_IS(s.w.event.ni_fail_type, NI_FAIL);
+		CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
+		CHECK_IS(next(&s.w, 0, s.eq), -1);
+	}
+	scene_close(&s);
+}
+
 /* The target dies, and its next life answers an earlier request. */
 TEST(frames_believe_no_answer_of_a_later_life)
 {
@@ -239,4 +263,59 @@ TEST(frames_believe_no_answer_of_a_later_life)
 		CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
 		scene_close(&s);
 	}
+}
+
+/* A field of the header by which an answer is known. */
+#define FIELD(name) { offsetof(struct message, name), sizeof(((struct message *)0)->name) }
+
+static const struct {
+	size_t at, bytes;
+} known_by[] = {
+	FIELD(operation), FIELD(source_nid), FIELD(source_pid), FIELD(target_nid),
+	FIELD(target_pid), FIELD(md_handle), FIELD(op_handle), FIELD(eq_handle),
+};
+
+/* Messages that came to nothing. */
+static uint64_t discarded(struct scene *s)
+{
+	return status(&s->w, 0, STAT_DROPPED) + frames_figures(s->frames).bad;
+}
+
+/* The node that was asked answers, but one bit of the header is wrong. */
+static void have_a_wrong_bit(struct scene *s, size_t bit, struct message answer)
+{
+	static const uint8_t payload[LONG] = { 0xee };
+	uint32_t bytes = answer.operation == MESSAGE_REPLY ? (uint32_t)answer.mlength : 0;
+	uint64_t before = discarded(s), copied = frames_figures(s->frames).copied_in;
+	struct link_target target;
+
+	((uint8_t *)&answer)[bit / 8] ^= (uint8_t)(1u << bit % 8);
+	link_port_whole(s->frames, ASKED, LINK_ANSWERS, &answer, payload, bytes);
+	CHECK_IS(discarded(s), before + 1);
+	if (bytes)
+		CHECK_IS(link_port_begin(s->frames, ASKED, LINK_ANSWERS, &answer, bytes, &target),
+			 LINK_DROP);
+	CHECK_IS(frames_figures(s->frames).copied_in, copied);
+	CHECK_IS(status(&s->w, 0, STAT_OP_USED), 1);
+	CHECK_IS(next(&s->w, 0, s->eq), -1);
+	CHECK(shows(&s->w, 0, 0, 0, 0, WORDS));
+}
+
+static void have_any_wrong_bit(struct scene *s, struct message answer)
+{
+	size_t fields = sizeof(known_by) / sizeof(known_by[0]);
+
+	/* a reply's events go to its descriptor's queue, whatever it says */
+	fields -= answer.operation == MESSAGE_REPLY;
+	for (int none = 0; none < 1 + (answer.operation == MESSAGE_ACK); none++) {
+		answer.link = none ? FRAMES_NO_ACK : 0;
+		for (size_t i = 0; i < fields; i++)
+			for (size_t bit = 0; bit < 8 * known_by[i].bytes; bit++)
+				have_a_wrong_bit(s, 8 * known_by[i].at + bit, answer);
+	}
+}
+
+TEST(frames_believe_no_answer_with_a_wrong_bit)
+{
+	forge_each(have_any_wrong_bit);
 }

@@ -169,6 +169,11 @@ def test_folder_that_cannot_be_read(app, tmp_path):
                          capture_output=True, text=True)
     assert run.returncode == 125
     assert re.match(r"margay: error: --dir .*/closed: this folder cannot be read", run.stderr)
+    run = subprocess.run([*drop, MARGAY, "run", "--dir", folder / "in", app("hello")], cwd=tmp_path,
+                         capture_output=True, text=True)
+    assert run.returncode == 125
+    assert re.match(r"margay: error: --dir .*/in: a folder above it cannot be searched: Permission",
+                    run.stderr)
 
 
 # --- several ranks

@@ -30,6 +30,8 @@ def choose(options: RunOptions) -> None:
         raise MargayError(f"{len(options.dirs)} folders: a node takes {MOST}",
                           "share one that holds several of them")
     for host, guest, _ in options.dirs:
+        if sum(other == guest for _, other, _ in options.dirs) > 1:
+            raise MargayError(f"two folders at {guest or '/'}", "name another one: --dir HOST:GUEST")
         _check(host, "the current folder" if host == guest == here else f"--dir {host}")
     options.cwd = here
     for file in options.files:

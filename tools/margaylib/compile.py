@@ -176,7 +176,9 @@ def _refuse(args: list[str]) -> None:
     """Refuses options that would end in pages of linker errors."""
     for word in args:
         for starts, cause, cure in UNSUPPORTED:
-            if (word.startswith(starts) or word == "-p" and "-pg" in starts) and not (word == "-fsanitize=undefined" and TRAPS in args):
+            if word == "-fsanitize=undefined" and TRAPS in args:
+                continue
+            if word.startswith(starts) or (word == "-p" and "-pg" in starts):
                 raise MargayError(f"{word}: {cause}", cure)
 
 

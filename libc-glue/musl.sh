@@ -74,9 +74,15 @@ rm src/string/x86_64/*.s
 # Near its largest result expm1l is inf - inf.
 sed -i 's/^	px = scalbnl(1.0, k);/	if (k > 16383) return scalbnl(qx + 1, k);\
 &/' src/math/expm1l.c
-# acosh of a number below 1 is not a number, of -10 as of 0.
+# acosh of a number below 1 is not a number, of -10 as of 0. Of no number it raises nothing.
 sed -i 's/^[[:space:]]*\(unsigned\|int\|uint32_t\) [ea] = .*/&\
-	if (x < 1) return (x-x)\/(x-x);/' src/math/acosh.c src/math/acoshf.c src/math/acoshl.c
+	if (isless(x, 1)) return (x-x)\/(x-x);/' src/math/acosh.c src/math/acoshf.c src/math/acoshl.c
+# The sign of tgammal of negative numbers goes by the whole part, not by the nearest whole number.
+sed -i 's/if (0.5 \* p == floorl(q \* 0.5))/if (0.5 * floorl(q) == floorl(q * 0.5))/' \
+	src/math/tgammal.c
+# ftw and nftw visit all folders, also those deeper than the descriptors that they may have open.
+sed -i 's/do_nftw(path, fn, fd_limit-1,/do_nftw(path, fn, fd_limit-(fd_limit>1),/' \
+	src/misc/nftw.c
 # setlocale refuses a locale that does not exist.
 sed -i 's/^	if (!new && (new = malloc(sizeof \*new))) {/	if (!new) return LOC_MAP_FAILED;\
 &/' src/locale/locale_map.c

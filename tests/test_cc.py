@@ -40,6 +40,14 @@ def test_objects_and_libraries(margay, sources):
     assert margay("run", "job.elf").ok().stdout == "27\n"
 
 
+def test_one_object_of_several(margay, sources):
+    """-r makes one object, without the libraries."""
+    margay("cc", "-c", "main.c", "helper.c").ok()
+    margay("cc", "-r", "main.o", "helper.o", "-o", "both.o").ok()
+    margay("cc", "both.o", "-o", "job.elf").ok()
+    assert margay("run", "job.elf").ok().stdout == "20\n"
+
+
 def test_main_in_a_library(margay, sources):
     """As in a library for tests or benchmarks, with main elsewhere."""
     margay("cc", "-c", "main.c").ok()

@@ -132,8 +132,9 @@ def test_too_large_data(margay, tmp_path):
     assert len(run.stderr.splitlines()) == 2
 
 
-@pytest.mark.parametrize("option", ["--coverage", "-fprofile-arcs", "-pg", "-fsanitize=address",
-                                    "-fsanitize=undefined", "-fprofile-generate", "-m32"])
+@pytest.mark.parametrize("option", ["--coverage", "-fprofile-arcs", "-pg", "-p",
+                                    "-fsanitize=address", "-fsanitize=undefined",
+                                    "-fprofile-generate", "-m32"])
 def test_options_that_need_linux(margay, tmp_path, option):
     (tmp_path / "a.c").write_text("int main(void) { return 0; }\n")
     run = margay("cc", option, "a.c").status(125)

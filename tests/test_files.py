@@ -148,6 +148,8 @@ def test_folder_that_cannot_be_shared(margay, app, tmp_path):
         margay("run", "--dir", text, app("hello")).status(125).says(
             r"margay: error: --dir .*not HOST\[:GUEST\]\[:ro\]")
     margay("run", "--no-dir", "--dir", tmp_path, app("hello")).status(125).says("contradict")
+    margay("run", "--dir", f"{tmp_path}:/a", "--dir", ".:/a", app("hello")).status(125).says(
+        "^margay: error: two folders at /a$")
 
 
 def test_current_folder_is_gone(app, tmp_path):
@@ -169,6 +171,11 @@ def test_folder_that_cannot_be_read(app, tmp_path):
                          capture_output=True, text=True)
     assert run.returncode == 125
     assert re.match(r"margay: error: --dir .*/closed: this folder cannot be read", run.stderr)
+    run = subprocess.run([*drop, MARGAY, "run", "--dir", folder / "in", app("hello")], cwd=tmp_path,
+                         capture_output=True, text=True)
+    assert run.returncode == 125
+    assert re.match(r"margay: error: --dir .*/in: a folder above it cannot be searched: Permission",
+                    run.stderr)
 
 
 # --- several ranks

@@ -266,6 +266,32 @@ def test_long_double(margay, app, tmp_path):
     assert not wrong, f"{len(wrong)} wrong, the first:\n" + "\n".join(wrong[:10])
 
 
+def test_signs_and_flags(margay, tmp_path):
+    """Of gamma at negative numbers, and of acosh of what is no number."""
+    (tmp_path / "signs.c").write_text("""
+#include <fenv.h>
+#include <math.h>
+#include <stdio.h>
+int main(void)
+{
+    volatile double none = NAN;
+    for (int i = 12 * 8 + 1; i < 40 * 8; i++) {
+        volatile long double x = i / -8.0L;
+        printf("%d %d ", i % 8 && signbit(tgammal(x)), i % 8 && signbit(tgamma((double)x)));
+    }
+    feclearexcept(FE_ALL_EXCEPT);
+    printf("%d ", isnan(acosh(none)) && isnan(acoshf(none)) && isnan(acoshl(none)));
+    printf("%d ", fetestexcept(FE_INVALID) != 0);
+    printf("%d %d\\n", isnan(acosh(none + -1 > 0 ? 2 : 0.5)), fetestexcept(FE_INVALID) != 0);
+}
+""")
+    subprocess.run(["gcc", "-O1", "-fno-builtin", "-o", tmp_path / "signs", tmp_path / "signs.c",
+                    "-lm"], check=True)
+    wanted = subprocess.run([tmp_path / "signs"], check=True, capture_output=True, text=True).stdout
+    margay("cc", "-O1", "-fno-builtin", "-o", tmp_path / "signs.elf", tmp_path / "signs.c").ok()
+    assert margay("run", tmp_path / "signs.elf").ok().stdout == wanted
+
+
 @pytest.mark.parametrize("count, lines", [
     (5000, 2000), pytest.param(100000, 10000, marks=pytest.mark.long)])
 def test_numbers(margay, app, tmp_path, count, lines):

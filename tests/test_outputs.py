@@ -100,6 +100,13 @@ def test_few_descriptors(margay, app, limit):
     run.says("ulimit -Hn 69")
 
 
+@pytest.mark.parametrize("limit", [4, 5, 6])
+def test_compiler_with_few_descriptors(margay, tmp_path, limit):
+    (tmp_path / "a.c").write_text("int main(void) { return 0; }\n")
+    run = shell(margay, f"ulimit -n {limit}; exec {MARGAY} cc a.c -o a.elf")
+    run.status(125).says("^margay: error: Too many open files$")
+
+
 def test_output_dir_counts_its_descriptors(margay, app, tmp_path):
     command = f"exec {MARGAY} run -n 4 --output-dir d {app('hello')}"
     shell(margay, f"ulimit -n 91; {command}").status(125).says("need 92 open files")
@@ -143,6 +150,15 @@ def test_output_over_an_input(margay, app, tmp_path, words, said):
     assert (tmp_path / "d" / "rank0.out").read_text() == "old"
 
 
+def test_output_over_standard_input(margay, app, tmp_path):
+    (tmp_path / "in").write_text("in")
+    command = f"{MARGAY} run --out in"
+    shell(margay, f"{command} {app('output')} copy none in <in").status(125).says(
+        "^margay: error: --out in is standard input, which it would overwrite")
+    assert (tmp_path / "in").read_text() == "in"
+    shell(margay, f"{command} --stdin none {app('hello')} <in").ok()
+
+
 def test_image_over_its_application(margay, app, tmp_path):
     (tmp_path / "a.elf").write_bytes(app("hello").read_bytes())
     run = margay("iso", "./a.elf", "-n", 1, "-o", "a.elf").status(125)
@@ -184,6 +200,12 @@ def test_named_pipes_whose_peers_come_late(margay, app, tmp_path):
     let_time_pass(0.3)
     assert (tmp_path / "back").read_bytes() == data
     live.wait().ok()
+
+
+@pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
+def test_application_that_is_no_file(margay, tmp_path, name):
+    os.mkfifo(tmp_path / "pipe")
+    margay("run", name).status(125).says(f"^margay: error: {name} is a pipe or a device")
 
 
 def test_endless_device(margay, app):

@@ -306,8 +306,11 @@ int64_t sys_unlink(uint64_t at, uint64_t address, uint64_t bytes, uint64_t flags
 	struct found *found = &path_first;
 	bool folder = flags & MARGAY_AT_REMOVEDIR;
 	struct open_file *file;
-	int64_t error = path_argument("unlink", at, address, bytes, PATH_FOLDER, found);
+	int64_t error;
 
+	if (flags & ~(uint64_t)MARGAY_AT_REMOVEDIR)
+		return -EINVAL;
+	error = path_argument("unlink", at, address, bytes, PATH_FOLDER, found);
 	if (error)
 		return error;
 	error = may_unlink(found, folder);

@@ -395,6 +395,8 @@ static void relative(void)
 	SAY(fchmodat(at, "l", 0640, 0));
 	SAY(faccessat(at, "../out", F_OK, 0));
 	SAY(unlinkat(at, "in", 0));
+	SAY(unlinkat(at, "hard", 99));
+	SAY(unlinkat(at, "in", ~AT_REMOVEDIR));
 	SAY(unlinkat(at, "in", AT_REMOVEDIR));
 	SAY(unlinkat(at, "in/g", AT_REMOVEDIR));
 	SAY(unlinkat(at, "in/g", 0));

@@ -266,6 +266,12 @@ static void files(const char *folder)
 	closedir(list);
 	unlink(strcat(strcpy(two, folder), "/link"));
 	SAY(ftw(folder, seen, 4));
+	SAY(mkdir(strcat(strcpy(two, folder), "/a"), 0755));
+	SAY(mkdir(strcat(two, "/b"), 0755));
+	SAY(nftw(folder, seen_deep, 1, FTW_DEPTH | FTW_PHYS));
+	SAY(rmdir(two));
+	*strrchr(two, '/') = 0;
+	SAY(rmdir(two));
 	SAY(nftw(folder, seen_deep, 4, FTW_DEPTH | FTW_PHYS));
 }
 

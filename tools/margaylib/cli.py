@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .options import Row
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 USAGE = """\
 usage: margay COMMAND [options] ...
 
@@ -165,6 +166,10 @@ def main(program: str, args: list[str]) -> int:
             _discard_output()
             _complain(MargayError(f"standard output: {error.strerror}",
                                   "make room there, or write elsewhere").text(program))
+            return OWN_ERROR
+        if isinstance(error, OSError) and error.errno in NO_DESCRIPTORS:
+            _complain(MargayError(f"{error.strerror}", "this user may open too few: raise the limit "
+                                  "(`ulimit -n 1024`)").text(program))
             return OWN_ERROR
         import traceback
         _complain(traceback.format_exc() + f"{program}: error: this is a fault of margay itself\n")

@@ -48,7 +48,7 @@ VALUED = frozenset((
     "-iquote", "-iprefix", "-iwithprefix", "-isysroot", "-MF", "-MT", "-MQ", "-x", "-Xlinker",
     "-Xassembler", "-Xpreprocessor", "-J", "-T", "-u", "-z", "-e", "-B", "--param", "-aux-info",
     "-dumpbase", "-dumpdir", "-wrapper", "-specs"))
-ONLY_COMPILES = frozenset(("-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"))
+ONLY_COMPILES = frozenset(("-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r"))
 ASKS_GCC = ("-v", "-###", "-dumpversion", "-dumpfullversion", "-dumpmachine", "-print-", "--print-",
             "-dumpspecs", "--target-help")
 SHOW = ("-show", "--show", "-showme", "--showme")
@@ -176,7 +176,9 @@ def _refuse(args: list[str]) -> None:
     """Refuses options that would end in pages of linker errors."""
     for word in args:
         for starts, cause, cure in UNSUPPORTED:
-            if word.startswith(starts) and not (word == "-fsanitize=undefined" and TRAPS in args):
+            if word == "-fsanitize=undefined" and TRAPS in args:
+                continue
+            if word.startswith(starts) or (word == "-p" and "-pg" in starts):
                 raise MargayError(f"{word}: {cause}", cure)
 
 

@@ -29,16 +29,30 @@ def choose(options: RunOptions) -> None:
     if len(options.dirs) > MOST:
         raise MargayError(f"{len(options.dirs)} folders: a node takes {MOST}",
                           "share one that holds several of them")
-    for host, _, _ in options.dirs:
-        if not os.path.isdir(host):
-            raise MargayError(f"--dir {host}: there is no such folder", "name one that is there")
-        if not os.access(host, os.R_OK | os.X_OK):
-            raise MargayError(f"--dir {host}: this folder cannot be read",
-                              "name one that you may read, or use --no-dir")
+    for host, guest, _ in options.dirs:
+        if sum(other == guest for _, other, _ in options.dirs) > 1:
+            raise MargayError(f"two folders at {guest or '/'}", "name another one: --dir HOST:GUEST")
+        _check(host, "the current folder" if host == guest == here else f"--dir {host}")
     options.cwd = here
     for file in options.files:
         if file.name.startswith("../"):
             file.name = os.path.abspath(file.name)
+
+
+def _check(host: str, name: str) -> None:
+    """Raises a MargayError if the nodes cannot read this folder."""
+    try:
+        os.stat(host)
+    except PermissionError:
+        raise MargayError(f"{name}: a folder above it cannot be searched: Permission denied",
+                          "name one that you may read, or use --no-dir") from None
+    except OSError:
+        pass
+    if not os.path.isdir(host):
+        raise MargayError(f"{name}: there is no such folder", "name one that is there")
+    if not os.access(host, os.R_OK | os.X_OK):
+        raise MargayError(f"{name}: this folder cannot be read",
+                          "name one that you may read, or use --no-dir")
 
 
 def _covers(guest: str, path: str) -> bool:

@@ -127,6 +127,8 @@ def check_outputs(options: RunOptions, application: Path) -> None:
             taken[_identity(file.path)] = f"--file {file.path}"
     if options.boot:
         taken[_identity(options.boot)] = f"--boot {options.boot}"
+    if options.stdin != "none":
+        taken[_identity(0)] = "standard input"
     taken.pop(None, None)
     for name, path in _outputs(options):
         identity = _identity(path)
@@ -153,10 +155,11 @@ def rank_file(rank: int, stream: int) -> str:
     return f"rank{rank}.{'out' if stream == 1 else 'err'}"
 
 
-def _identity(path: str | Path) -> object:
-    """Equal for two paths of one file; None for files that can be shared, like a device."""
+def _identity(path: str | Path | int) -> object:
+    """Equal for two paths, or descriptors, of one file; None for files that can be shared, like a
+    device."""
     try:
         status = os.stat(path)
     except OSError:
-        return os.path.realpath(path)
+        return None if isinstance(path, int) else os.path.realpath(path)
     return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None

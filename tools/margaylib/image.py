@@ -6,6 +6,7 @@ note (.note.margay) of vendor Margay.
 from __future__ import annotations
 
 import os
+import stat
 import struct
 from pathlib import Path
 
@@ -45,9 +46,13 @@ class Image:
     def __init__(self, path: str) -> None:
         self.path = Path(os.path.abspath(path))
         try:
-            self.fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-            if os.path.isdir(path):
+            # A named pipe would wait for its writer, a device may have no end.
+            self.fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            kind = os.fstat(self.fd).st_mode
+            if stat.S_ISDIR(kind):
                 raise IsADirectoryError(21, "is a directory")
+            if not stat.S_ISREG(kind):
+                raise MargayError(f"{path} is a pipe or a device, not an application for nodes", CURE)
             with open(self.fd, "rb", closefd=False) as file:
                 data = file.read()
         except OSError as error:

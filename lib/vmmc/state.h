@@ -24,7 +24,7 @@
 enum { PORTAL_DATA = 16, PORTAL_CONTROL, PORTAL_PING, PORTAL_ANSWER, PORTAL_COPY };
 
 /* Copies for synchronous sends over a card, and the longest such send. */
-enum { VMMC_COPIES = 32, VMMC_COPY_BYTES = 16384, VMMC_MOST_COPIED = 256 << 10 };
+enum { VMMC_COPIES = 64, VMMC_COPY_BYTES = 16384, VMMC_MOST_COPIED = 256 << 10 };
 
 /* The upper half of hdr_data in PORTAL_CONTROL and PORTAL_PING; the lower half is a number. */
 enum kind { KIND_IMPORT = 1, KIND_UNIMPORT, KIND_PING, KIND_FENCE };

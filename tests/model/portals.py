@@ -172,12 +172,16 @@ class Process(Owner):
             self.reach(6, "switched off by MANAGE_REMOTE")
         self.spend(md)
 
+    def is_open_for(self, m: Message) -> bool:
+        """Rule 1. An answer that names another process is refused by rule 17."""
+        return self.opened and (m.operation in (ACK, REPLY) or m.target_pid == self.pid)
+
     def begin(self, name: int, runner: int, m: Message) -> tuple[int, Flight]:
         if m.operation == BARRIER:
             return self.arrive_barrier(m)
         if m.operation not in (PUT, GET, ACK, REPLY):
             return self.discard(m, D_DROPPED)
-        if not self.opened or m.target_pid != self.pid:             # rule 1
+        if not self.is_open_for(m):
             return self.discard(m, D_CLOSED)
         if m.operation == ACK:
             return self.begin_ack(m)
@@ -233,7 +237,7 @@ class Process(Owner):
             return *self.discard(m, D_DROPPED), b""
         if m.operation in (ATOMIC, FETCH_ATOMIC) and not atomic_valid(m):
             return *self.discard(m, D_DROPPED), b""
-        if not self.opened or m.target_pid != self.pid:
+        if not self.is_open_for(m):
             return *self.discard(m, D_CLOSED), b""
         if m.operation == REPLY:
             result, flight = self.begin_reply(0, m, INLINE)
@@ -319,6 +323,7 @@ class Process(Owner):
         for case, said, wanted in (
                 ("other kind", m.operation, record.kind), ("other node", m.source_nid, asked.target_nid),
                 ("other process", m.source_pid, asked.target_pid),
+                ("other initiator", m.target_pid, self.pid),
                 ("other descriptor", m.md_handle, asked.md_handle),
                 ("other queue", m.eq_handle, asked.eq_handle if record.kind == ACK else m.eq_handle)):
             if said != wanted:

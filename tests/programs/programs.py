@@ -73,7 +73,9 @@ def main() -> int:
     for one in programs:
         print(f"{one.name}: building and testing in {WORK / one.source.folder}", flush=True)
         try:
-            outcomes.append(run_program(one, chosen.jobs, chosen.short))
+            outcome = run_program(one, chosen.jobs, chosen.short)
+            print(f"{one.name}: {len(outcome.passed)} of {outcome.tests} tests passed", flush=True)
+            outcomes.append(outcome)
         except RuntimeError as error:
             wrong.append(str(error))
     print(table(outcomes))

@@ -394,8 +394,10 @@ static int64_t step(struct task *task, struct mount *mount, uint32_t from)
 		return missing(task, mount, (uint32_t)there, all);
 	copy(found->path, wanted);
 	if (slash && !(found->qid.kind & P9_QID_FOLDER)) {
+		unsigned creates = PATH_FOLLOW | PATH_NEW;
+
 		fs_clunk(mount, found->fid);
-		return -ENOTDIR;
+		return is_last(task) && (task->flags & creates) == creates ? -EISDIR : -ENOTDIR;
 	}
 	if (is_last(task)) {
 		found->exists = task->has_fid = true;

@@ -120,6 +120,11 @@ static void appending(void)
 	int fd, other;
 
 	put("log", "start");
+	SAY(symlink("log/", "slashed"));
+	SAY(open("slashed", O_RDWR));
+	SAY(open("slashed", O_RDWR | O_CREAT, 0644));
+	SAY(open("slashed", O_RDWR | O_CREAT | O_EXCL, 0644));
+	SAY(unlink("slashed"));
 	fd = open("log", O_RDWR);
 	VALUE(fcntl(fd, F_GETFL) & (O_ACCMODE | O_APPEND));
 	SAY(fcntl(fd, F_SETFL, O_APPEND));

@@ -5,8 +5,8 @@
  * A message of at most PTL_SR_INLINE bytes has been read when the put returns. A longer one holds
  * an element of vmmc.sends until its SEND_END, whose handler writes the completion word. So over a
  * card a synchronous send would wait for a round trip: unless it is very long, it is sent from
- * copies, which are free again at SEND_END. The exporter's entries send no acks, so a put that asks for an
- * ack learns only that it was discarded: one in VMMC_ASK asks.
+ * copies, which are free again at SEND_END. The exporter's entries send no acks, so a put that asks
+ * for an ack learns only that it was discarded: one in VMMC_ASK asks.
  */
 #include "state.h"
 
@@ -135,41 +135,50 @@ static void collect(void)
 		take_back(&event);
 }
 
-/* A copy of these bytes, which the card reads later. The kernel copies, so it detects a bad source. */
-static int start_copy(const void *source, size_t bytes, struct import *import, uint64_t bits,
-                      uint64_t offset)
+/* Copies bytes, for the card to read later. The kernel copies, so it detects a bad source. */
+static int make_copy(const void *source, size_t bytes, uint32_t *copy)
 {
 	ptl_event_t event;
-	uint32_t copy;
 	int result;
 
 	while (!vmmc.copies_left)
 		if (PtlEQWait(vmmc.copied, &event) == PTL_OK)
 			take_back(&event);
-	copy = vmmc.free_copies[--vmmc.copies_left];
+	*copy = vmmc.free_copies[--vmmc.copies_left];
 	result = vmmc_error_of(vmmc_put(vmmc.quiet, source, bytes, PTL_NO_ACK_REQ,
 	                                margay_process(vmmc.rank), PORTAL_COPY, 0,
-	                                (uint64_t)copy * VMMC_COPY_BYTES, 0));
-	if (!result)
-		result = start(vmmc.from_copy, vmmc.copies + (uint64_t)copy * VMMC_COPY_BYTES,
-		               bytes, import, bits, offset, header(import, copy));
+	                                (uint64_t)*copy * VMMC_COPY_BYTES, 0));
 	if (result)
-		vmmc.free_copies[vmmc.copies_left++] = copy;
+		vmmc.free_copies[vmmc.copies_left++] = *copy;
 	return result;
 }
 
-/* A synchronous message over a card, piece by piece. */
+static size_t piece_bytes(size_t bytes, uint32_t piece)
+{
+	size_t left = bytes - (size_t)piece * VMMC_COPY_BYTES;
+
+	return left < VMMC_COPY_BYTES ? left : VMMC_COPY_BYTES;
+}
+
+/* A synchronous message over a card, in pieces. All are copied before the first is sent, so that
+ * nothing is sent if a part of the source is bad. */
 static int start_copies(const char *source, size_t bytes, struct import *import, uint64_t bits,
                         uint64_t offset)
 {
+	uint32_t pieces = (uint32_t)((bytes - 1) / VMMC_COPY_BYTES + 1), made = 0, sent = 0;
+	uint32_t copies[VMMC_MOST_COPIED / VMMC_COPY_BYTES];
 	int result = VMMC_OK;
 
-	for (size_t at = 0; at < bytes && !result; at += VMMC_COPY_BYTES) {
-		size_t left = bytes - at;
-
-		result = start_copy(source + at, left < VMMC_COPY_BYTES ? left : VMMC_COPY_BYTES,
-		                    import, bits, offset + at);
-	}
+	for (; made < pieces && !result; made += !result)
+		result = make_copy(source + (size_t)made * VMMC_COPY_BYTES,
+		                   piece_bytes(bytes, made), &copies[made]);
+	for (; sent < made && !result; sent += !result)
+		result = start(vmmc.from_copy, vmmc.copies + (uint64_t)copies[sent] * VMMC_COPY_BYTES,
+		               piece_bytes(bytes, sent), import, bits,
+		               offset + (uint64_t)sent * VMMC_COPY_BYTES,
+		               header(import, copies[sent]));
+	while (made > sent)
+		vmmc.free_copies[vmmc.copies_left++] = copies[--made];
 	return result;
 }
 

@@ -16,8 +16,8 @@
  * recorded then. The target carries them out with deliver_inline. A request is refused (LINK_BUSY)
  * while there is no free operation record or no record for its answer. An answer needs neither,
  * and the start of an operation always leaves one operation record for requests. If an ack was
- * requested but the target's descriptor disables it, the target says so by an ACK whose `link`
- * byte is FRAMES_NO_ACK.
+ * requested but the target's descriptor disables it, the target sends an ACK with FRAMES_NO_ACK
+ * in its `link` byte.
  *
  * The answer may arrive before the link knows that the request has arrived. As the answer proves
  * that, SEND_END is recorded before the answer's events. There is one exception: while the link may

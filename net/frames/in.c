@@ -1,6 +1,6 @@
 /*
- * Incoming messages: from the link to the engine. Headers come from the wire, so a message
- * whose header names the wrong node or contradicts the payload is counted and dropped. See
+ * Incoming messages: from the link to the engine. Headers come from the wire. A message is
+ * counted and dropped if its header names the wrong node or contradicts the payload. See
  * frames.h.
  */
 #include "state.h"

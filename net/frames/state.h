@@ -11,7 +11,7 @@ enum sending_kind {
 	                              initiator_start has called it */
 	OUT_GET,                   /* nothing, unless it fails */
 	OUT_REPLY,                 /* a REPLY from a granted range: deliver_end */
-	OUT_NOTE                   /* nothing: ACK, REPLY whose payload was copied, BARRIER, or a
+	OUT_NOTE                   /* nothing: ACK, REPLY with copied payload, BARRIER, or a
 	                              message that has ended */
 };
 

@@ -41,7 +41,7 @@ static void progress(struct link *link, uint64_t now)
 	bulk->at = now + bulk_timeout(link);
 }
 
-/* Free the oldest buffers whose parts are in place, and end messages that are complete. */
+/* Free the oldest buffers, as far as their parts are in place, and end complete messages. */
 static void advance(struct link *link, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;
@@ -135,8 +135,8 @@ static void set_aside(struct link *link, struct buffer *buffer)
 	buffer->at = PART_ASIDE;
 }
 
-/* This buffer is free: move its own part there, then that of the buffer which is free now, and so
- * on. A buffer whose part is missing is posted again. */
+/* This buffer is free. Move its own part there, which frees another buffer. Continue with that
+ * one. If a buffer's part has not arrived, post the buffer again. */
 static void fill(struct link *link, uint32_t index)
 {
 	struct bulk *bulk = &link->bulk;
@@ -171,7 +171,7 @@ static int is_circle(const struct bulk *bulk, uint32_t index)
 
 /* ---- what lands ---- */
 
-/* The index of the buffer whose part this frame carries; NO_PART: it is not an expected part. */
+/* The index of the buffer for this frame's part; NO_PART: the part is not expected. */
 static uint32_t find(struct link *link, const struct wire *wire)
 {
 	struct bulk *bulk = &link->bulk;

@@ -1,8 +1,7 @@
 /*
- * CRC32C (the polynomial 0x1EDC6F41, reflected) in plain C, byte by byte: for
- * ports whose processor has no instruction for it. The compiler computes the
- * constant table: the checksum is linear, so an entry is the XOR of the entries
- * of its bits. No state.
+ * CRC32C (the polynomial 0x1EDC6F41, reflected) in plain C, byte by byte, for processors
+ * without an instruction for it. The compiler computes the constant table: the checksum is
+ * linear, so an entry is the XOR of the entries of its bits. No state.
  */
 #include "wire.h"
 

@@ -44,7 +44,7 @@ struct flow_tx {
 	frame_map resent;          /* frames retransmitted that count as under way again */
 	uint32_t una, next;        /* oldest frame not acknowledged, first frame not yet sent */
 	uint32_t recover;          /* `next` at the last retransmission */
-	uint32_t timed, timed_at;  /* frame whose round trip is measured, and when it was sent */
+	uint32_t timed, timed_at;  /* frame used to measure the round trip, and when it was sent */
 	uint32_t resend_at;        /* when the retransmission timer expires */
 	uint16_t srtt, rttvar;     /* smoothed round trip and its deviation, in 8 units */
 	uint16_t head, tail;       /* first and last message being sent */
@@ -110,7 +110,7 @@ _Static_assert(sizeof(struct flow) == 120, "two lanes stay below 256 bytes per p
 #define PEER_BYTES  (2 * (sizeof(struct flow) + sizeof(uint16_t)) + 2 * sizeof(uint16_t))
 _Static_assert(PEER_BYTES == 248, "as promised in link.h");
 
-/* A short message whose end is reported only if it fails: alone in its frame, or the first of a
+/* A short message that is reported only if it fails: alone in its frame, or the first of a
  * batch. */
 enum unsignalled { UNSIGNALLED_ALONE = 1, UNSIGNALLED_BATCH };
 
@@ -192,7 +192,7 @@ struct stash {
 
 #define AGGREGATE_FRAMES 12u       /* most frames of an aggregate */
 
-/* A frame that the card has not yet read and whose header is not in its message's record. Or an
+/* A frame that the card has not yet read, if its header is not in its message's record. Or an
  * aggregate: the headers of its frames are in their messages' records. */
 struct transmit {
 	uint16_t next;

@@ -7,6 +7,7 @@
 #ifndef TESTS_CHECK_H
 #define TESTS_CHECK_H
 #include <stdint.h>
+#include <string.h>
 
 void check_register(const char *name, void (*run)(void));
 void check_failed(const char *file, int line, const char *what);
@@ -53,6 +54,14 @@ extern int check_split;
 		long long is_ = (long long)(is), want_ = (long long)(want); \
 		if (is_ != want_) \
 			check_differs(__FILE__, __LINE__, #is, is_, want_); \
+	} while (0)
+
+/* Compares texts and shows the wrong one. */
+#define CHECK_TEXT(is, want) \
+	do { \
+		const char *is_ = (is); \
+		if (strcmp(is_, want)) \
+			check_failed(__FILE__, __LINE__, is_); \
 	} while (0)
 
 #endif

@@ -62,12 +62,7 @@ void probe_close(struct probe *p, int empty);
 const struct wire *probe_next(struct probe *p);
 /* The calls since the last time as letters ("w", "bdd"); p->notes has the details. */
 const char *probe_story(struct probe *p);
-#define TOLD(p, want) \
-	do { \
-		const char *is_ = probe_story(p); \
-		if (strcmp(is_, want)) \
-			check_failed(__FILE__, __LINE__, is_); \
-	} while (0)
+#define TOLD(p, want) CHECK_TEXT(probe_story(p), want)
 
 /* Kinds of frames. */
 static inline int probe_is_bare(const struct wire *wire)      /* only acknowledges */

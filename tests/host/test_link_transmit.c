@@ -18,12 +18,7 @@ static const char *left(struct probe *p)
 	return text;
 }
 
-#define LEFT(p, want) \
-	do { \
-		const char *is_ = left(p); \
-		if (strcmp(is_, want)) \
-			check_failed(__FILE__, __LINE__, is_); \
-	} while (0)
+#define LEFT(p, want) CHECK_TEXT(left(p), want)
 
 TEST(link_sends_what_the_window_allows)
 {

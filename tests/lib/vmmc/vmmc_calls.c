@@ -132,9 +132,30 @@ static void bad_sends(vmmc_proxy_t proxy)
 	FAILS(VMMC_EPROXY, vmmc_fence(proxy + (1ULL << 36)));
 }
 
+/* Sources that begin in the process's memory and end outside: nothing of them is sent. */
+static void no_part(vmmc_proxy_t proxy)
+{
+	static const size_t sizes[] = { 65, 4096, 40000, 262144, LARGE };
+	char *end = source;
+
+	while (SendMsg(end, proxy, 1) == VMMC_OK)
+		end += PAGE;
+	OK(vmmc_fence(proxy));
+	OK(vmmc_barrier());
+	memset(large, 0x77, sizeof large);
+	OK(vmmc_barrier());
+	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+		FAILS(VMMC_EFAULT, SendMsg(end - sizes[i] + 1, proxy, sizes[i]));
+	OK(vmmc_fence(proxy));
+	OK(vmmc_barrier());
+	for (size_t byte = 0; byte < sizeof large; byte++)
+		EQUAL(large[byte], 0x77);
+}
+
 static void refused(void)
 {
 	with(area, sizeof area, 0, bad_sends);
+	with(large, sizeof large, 0, no_part);
 }
 
 /* A message of each size at an odd offset, and a number after all of them. */

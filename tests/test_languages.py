@@ -263,6 +263,14 @@ def test_reasons_of_gccs_own(judged, capsys):
     assert dejagnu.verdicts("fakes", tests[:2], either, 2) == 0
 
 
+def test_a_launcher_that_gives_up_is_no_expected_failure(judged):
+    import dejagnu
+    assert not dejagnu.judged(0, "", False) and dejagnu.judged(0, "", True)
+    assert not dejagnu.judged(125, "ERROR STOP 125\n", True)
+    for said in ("margay: timeout: the job ran for 120 s\n", "margay: error: no such file\n"):
+        assert dejagnu.judged(124 if "timeout" in said else 125, "x\n" + said, True)
+
+
 # ---- the command ----
 
 HELLO = ('#include <iostream>\n'

@@ -179,8 +179,9 @@ class Test:
             if made.returncode != 0:
                 return "compiling: " + last(made.stderr)
             try:
-                run = subprocess.run([MARGAY, "run", "--no-prefix", "--mem", "256", "--timeout",
-                                      str(int(SECONDS * factor)), "test.elf"], cwd=folder,
+                run = subprocess.run([MARGAY, "run", "--no-prefix", "--mem", "256", "--env",
+                                      "HOME=/", "--timeout", str(int(SECONDS * factor)),
+                                      "test.elf"], cwd=folder,
                                      stdin=subprocess.DEVNULL, capture_output=True, text=True,
                                      errors="replace", timeout=3 * SECONDS * factor,
                                      env=ENVIRONMENT, check=False)

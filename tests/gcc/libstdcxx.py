@@ -34,7 +34,7 @@ OPTION = re.compile(r"-std=(?:gnu|c)\+\+(\w\w)$")
 MISSING = {"namedlocale", "fork", "mkfifo", "sharedlib", "debug-mode", "parallel-mode",
            "profile-mode", "tbb_backend", "ia32", "ilp32", "dfp", "stacktrace", "net_ts_ip",
            "run_expensive_tests", "llp64", "lax_strtofp", "dummy_wcsftime", "broken_cplxf_arg",
-           "newlib_broken_long_double_io"}
+           "newlib", "newlib_broken_long_double_io"}
 # Tests of threads that work without a second thread are run.
 THREADS = {"gthreads", "pthread", "gthreads-timed"}
 STARTS = re.compile(r"\bstd::thread\b(?!::)|\bthread\s+\w+[({]|\bjthread\b|\basync\b|"

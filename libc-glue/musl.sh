@@ -71,6 +71,9 @@ rm src/string/x86_64/*.s
 # Long double functions that are exact to a unit in C but not in assembly, and
 # remquol, for which the emulated x87 gives no quotient. powl: libc-glue/powl.c.
 (cd src/math && rm x86_64/expl.s x86_64/exp2l.s x86_64/expm1l.s x86_64/remquol.c powl.c)
+# Complex functions: libc-glue/complex.c.
+(cd src/complex && rm clog*.c casin.c casinf.c casinl.c cacos.c cacosf.c cacosl.c catan.c catanf.c \
+	catanl.c cexpl.c csqrtl.c csinhl.c ccoshl.c ctanhl.c cpow.c cpowf.c)
 # Near its largest result expm1l is inf - inf.
 sed -i 's/^	px = scalbnl(1.0, k);/	if (k > 16383) return scalbnl(qx + 1, k);\
 &/' src/math/expm1l.c

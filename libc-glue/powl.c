@@ -6,17 +6,12 @@
  */
 #include <math.h>
 
+#include "libc-glue/sum.h"
+
 #define SQRT_HALF  0.70710678118654752440L
 #define LOG2_E     0x1.71547652b82fe178p+0L
 #define WHOLE_MOST 64       /* largest exponent that is multiplied out */
 #define TOO_BIG    11357    /* e^this overflows, e^-this is smaller than any normal number */
-
-typedef long double extended;
-
-/* A value as the sum of two, the second at most half a unit of the first. */
-struct sum {
-	extended high, low;
-};
 
 #define LN2_SUM  ((struct sum){ 0x1.62e42fefa39ef358p-1L, -0x1.b0e2633fe0684a86p-67L })
 
@@ -34,32 +29,12 @@ static inline extended exp2_minus1(extended x)
 	return x;
 }
 
-/* a + b exactly */
-static inline struct sum add(extended a, extended b)
-{
-	extended high = a + b, part = high - a;
-
-	return (struct sum){ high, (a - (high - part)) + (b - part) };
-}
-
 /* a + b exactly if |a| >= |b| */
 static inline struct sum add_ordered(extended a, extended b)
 {
 	extended high = a + b;
 
 	return (struct sum){ high, b - (high - a) };
-}
-
-/* a * b exactly, if nothing overflows or gets subnormal */
-static inline struct sum multiply(extended a, extended b)
-{
-	const extended splitter = 0x1.00000001p32L;
-	extended high = a * b;
-	extended a_part = a * splitter, b_part = b * splitter;
-	extended a1 = a_part - (a_part - a), b1 = b_part - (b_part - b);
-	extended a2 = a - a1, b2 = b - b1;
-
-	return (struct sum){ high, ((a1 * b1 - high) + a1 * b2 + a2 * b1) + a2 * b2 };
 }
 
 static inline struct sum sum_add(struct sum a, struct sum b)

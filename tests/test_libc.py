@@ -226,16 +226,19 @@ def parse(text: str) -> str | int:
     return (-value if sign else value) or sign + "0"
 
 
-def apart(a: str | int, b: str | int) -> int:
-    """The difference in units of the last place of a long double; a large number if the kinds
-    differ."""
+LEAST = {24: -149, 53: -1074, 64: -16445}       # exponents of the smallest numbers
+
+
+def apart(a: str | int, b: str | int, bits: int = 64) -> int:
+    """The difference in units of the last place of a long double, or of a type with so many bits;
+    a large number if the kinds differ."""
     if a == b:
         return 0
     if isinstance(a, str) or isinstance(b, str):
         if {"inf", "-inf", "nan"} & {a, b} or isinstance(a, str) and isinstance(b, str):
             return 1 << 64
         a, b = (0 if isinstance(value, str) else value for value in (a, b))
-    unit = max(max(abs(a), abs(b)).bit_length() - 64, 20000 - 16445)
+    unit = max(max(abs(a), abs(b)).bit_length() - bits, 20000 + LEAST[bits])
     return -(-abs(a - b) >> unit)
 
 
@@ -263,6 +266,37 @@ def test_long_double(margay, app, tmp_path):
         distance = apart(parse(result), parse(reference))
         if distance > (0 if name in EXACT else 4):
             wrong.append(f"{ours}; expected {reference}")
+    assert not wrong, f"{len(wrong)} wrong, the first:\n" + "\n".join(wrong[:10])
+
+
+def without_sign(value: str | int) -> str | int:
+    """Of a zero or an infinity; a number keeps it."""
+    return value.lstrip("-") if isinstance(value, str) else value
+
+
+def test_complex(margay, app, tmp_path):
+    """Every complex function against the host's. The sign of a zero or an infinity beside a NaN is
+    anything; a power's error grows with the size of its logarithm."""
+    host = tmp_path / "libc_complex"
+    source = ROOT / "tests" / "apps" / "libc_complex.c"
+    subprocess.run(["gcc", "-O1", "-fno-builtin", "-o", host, source, "-lm"], check=True)
+    wanted = subprocess.run([host], check=True, capture_output=True, text=True).stdout.splitlines()
+    got = margay("run", "-n", 1, app("libc_complex")).ok().lines
+    assert len(got) == len(wanted) > 30000
+    wrong = []
+    for ours, theirs in zip(got, wanted):
+        name, *words = ours.split()
+        other, *their_words = theirs.split()
+        x, y, *results = [parse(word) for word in words if word != "="]
+        their_x, their_y, *references = [parse(word) for word in their_words if word != "="]
+        assert (name, x, y) == (other, their_x, their_y)
+        bits = 24 if name.endswith("f") else 64 if name.endswith("l") else 53
+        if "nan" in references or theirs.startswith("cexp") and references[0] in ("0", "-0"):
+            results = [without_sign(value) for value in results]
+            references = [without_sign(value) for value in references]
+        if any(apart(result, reference, bits) > (1024 if name == "cpowl" else 8)
+               for result, reference in zip(results, references)):
+            wrong.append(f"{ours}; expected {theirs.split('=')[1]}")
     assert not wrong, f"{len(wrong)} wrong, the first:\n" + "\n".join(wrong[:10])
 
 

@@ -60,7 +60,7 @@ static handle_t pieces, whole, brief;  /* sources: in pieces, the whole segment,
 static uint32_t edges;
 
 const struct block_limits limits = {
-	.portals = 4, .acs = 4, .mes = 4, .mds = 5, .eqs = 2, .ops = 4, .outbox = 1, .slots = 64,
+	.portals = 4, .acs = 4, .mes = 4, .mds = 5, .eqs = 2, .ops = 4, .slots = 64,
 	.pieces = PIECES
 };
 

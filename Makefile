@@ -47,7 +47,7 @@ include net/build.mk kernel/build.mk tests/drivers/build.mk tests/fuzz/build.mk 
 # Built by make, run by pytest.
 HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-tsan \
 	build/host/check-drivers build/host/check-e1000 build/host/check-pic \
-	build/host/check-looking build/host/check-controls \
+	build/host/check-polling build/host/check-controls \
 	build/host/model-engine build/host/netsim build/host/netsim-asan build/host/wire $(FUZZ_TARGETS)
 
 .PHONY: all run check check-long bench bench-peers bench-pages figures soak

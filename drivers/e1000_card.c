@@ -217,7 +217,7 @@ static void reclaim(struct e1000 *e)
 		sends_interrupt(e, 0);
 }
 
-static void tell_tail(struct e1000 *e)
+static void write_tail(struct e1000 *e)
 {
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	e1000_write(e, REG_TDT, e->send_next);
@@ -260,7 +260,7 @@ int e1000_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint
 	if (e->receiving)
 		e->tail_due = true;
 	else
-		tell_tail(e);
+		write_tail(e);
 	return NIC_OK;
 }
 
@@ -275,7 +275,7 @@ static void hand_up(struct e1000 *e, const uint8_t *frame, uint32_t bytes)
 	nic->receive(nic->context, frame, bytes);
 	if (e->tail_due) {
 		e->tail_due = false;
-		tell_tail(e);
+		write_tail(e);
 	}
 }
 

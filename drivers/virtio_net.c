@@ -310,7 +310,7 @@ static const struct nic_ops ops = {
 static const struct nic_ops bulk_ops = {
 	.name = "virtio", .send = send, .poll = poll, .interrupts = interrupts,
 	.changed = changed, .close = close,
-	.post = virtio_net_bulk_post, .take_back = virtio_net_bulk_take_back,
+	.post = virtio_net_bulk_post, .withdraw = virtio_net_bulk_withdraw,
 };
 
 static void drop_landed(void *context, const uint8_t *header, uint32_t bytes)

@@ -104,6 +104,6 @@ uint16_t virtio_net_bulk_ahead(const struct virtio_net *v);
 /* Of nic_ops. */
 int virtio_net_bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32_t n,
 			 int interrupt);
-void virtio_net_bulk_take_back(struct nic *nic);
+void virtio_net_bulk_withdraw(struct nic *nic);
 
 #endif

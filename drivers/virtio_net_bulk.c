@@ -94,7 +94,7 @@ uint32_t virtio_net_bulk_receive(struct virtio_net *v, uint32_t budget)
 	struct virtio_ring *ring = &v->receive;
 	uint32_t frames = 0;
 
-	/* The callback may post rooms, and take them back. */
+	/* The callback may post rooms, and withdraw them. */
 	for (; frames < budget && !v->watch.trouble && !v->watch.down; frames++) {
 		uint16_t fresh = virtio_ring_fresh(ring);
 		uint32_t slot = ring->seen % ROOMS;
@@ -131,7 +131,7 @@ static bool has_sent_all(struct virtio_net *v)
 	return false;
 }
 
-void virtio_net_bulk_take_back(struct nic *nic)
+void virtio_net_bulk_withdraw(struct nic *nic)
 {
 	struct virtio_net *v = of(nic);
 

@@ -36,7 +36,7 @@ void frames_port_lost(void *context, uint32_t node)
 
 static uint64_t deadline(void *context)
 {
-	return frames_wants(((struct fabric_node *)context)->frames, 0).at;
+	return frames_next_poll(((struct fabric_node *)context)->frames, 0).at;
 }
 
 /* The simulated cards hand up frames by themselves. */
@@ -49,7 +49,7 @@ static void tick(void *context, uint64_t now)
 void fabric_revive(struct fabric *fabric, uint32_t node)
 {
 	struct fabric_node *n = &fabric->nodes[node];
-	struct netsim_node who = { n, deadline, tick };
+	struct netsim_node user = { n, deadline, tick };
 	struct link_config config = fabric->config;
 
 	config.node = node;
@@ -59,7 +59,7 @@ void fabric_revive(struct fabric *fabric, uint32_t node)
 	n->memory = aligned_alloc(64, frames_bytes(&config, &n->view->limits));
 	n->frames = frames_open(n->memory, &config, netsim_nic(fabric->sim, node),
 				config.announce ? netsim_bulk(fabric->sim, node) : 0, n->view, n);
-	netsim_join(fabric->sim, node, &who);
+	netsim_join(fabric->sim, node, &user);
 }
 
 void fabric_kill(struct fabric *fabric, uint32_t node)
@@ -125,12 +125,12 @@ int fabric_start(struct fabric *fabric, uint32_t from, const struct initiator_ar
 	/* As the kernel does it: the fast path first. */
 	if (frames_fast_put(frames, args, &due) == FRAMES_OTHER)
 		result = frames_start(frames, args);
-	netsim_look(fabric->sim, from);
+	netsim_deadline_changed(fabric->sim, from);
 	while (result == FRAMES_AGAIN) {
 		if (!fabric_step(fabric) || netsim_now(fabric->sim) > until)
 			return PORTALS_NO_SPACE;
 		result = frames_start(frames, args);
-		netsim_look(fabric->sim, from);
+		netsim_deadline_changed(fabric->sim, from);
 	}
 	return result;
 }

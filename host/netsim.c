@@ -268,12 +268,12 @@ int netsim_step(struct netsim *sim)
 		leave(sim, event);
 	} else if (event->kind == LANDS) {
 		netsim_bulk_land(&sim->bulk[node]);
-	} else if (event->kind == TOLD && card->who.tick) {
+	} else if (event->kind == TOLD && card->user.tick) {
 		if (event->life == sim->bulk[node].life)
 			netsim_bulk_tell(&sim->bulk[node]);
 	} else if (event->kind == ARRIVES && event->card) {
 		netsim_bulk_arrives(&sim->bulk[node], event);
-	} else if (event->kind == ARRIVES && card->who.tick) {
+	} else if (event->kind == ARRIVES && card->user.tick) {
 		sim->counters[NETSIM_DELIVERED]++;
 		card->nic.counters[NIC_FRAMES_IN]++;
 		card->nic.counters[NIC_BYTES_IN] += event->bytes;
@@ -281,23 +281,23 @@ int netsim_step(struct netsim *sim)
 	} else if (event->kind == TIMER) {
 		if (card->timer == event->time)
 			card->timer = NETSIM_NEVER;
-		if (card->who.tick && card->who.deadline(card->who.context) <= sim->now)
-			card->who.tick(card->who.context, sim->now);
+		if (card->user.tick && card->user.deadline(card->user.context) <= sim->now)
+			card->user.tick(card->user.context, sim->now);
 	}
 	free(event->frame);
 	free(event);
-	netsim_look(sim, (uint32_t)node);
+	netsim_deadline_changed(sim, (uint32_t)node);
 	return node;
 }
 
-void netsim_look(struct netsim *sim, uint32_t node)
+void netsim_deadline_changed(struct netsim *sim, uint32_t node)
 {
 	struct card *card = &sim->cards[node];
 	struct event event = { .kind = TIMER, .node = node };
 
-	if (!card->who.tick)
+	if (!card->user.tick)
 		return;
-	event.time = card->who.deadline(card->who.context);
+	event.time = card->user.deadline(card->user.context);
 	if (event.time < sim->now)
 		event.time = sim->now;
 	if (event.time == NETSIM_NEVER || event.time >= card->timer)
@@ -368,10 +368,10 @@ struct nic *netsim_nic(struct netsim *sim, uint32_t node)
 	return &sim->cards[node].nic;
 }
 
-void netsim_join(struct netsim *sim, uint32_t node, const struct netsim_node *who)
+void netsim_join(struct netsim *sim, uint32_t node, const struct netsim_node *user)
 {
-	sim->cards[node].who = *who;
-	netsim_look(sim, node);
+	sim->cards[node].user = *user;
+	netsim_deadline_changed(sim, node);
 }
 
 void netsim_leave(struct netsim *sim, uint32_t node)
@@ -380,8 +380,8 @@ void netsim_leave(struct netsim *sim, uint32_t node)
 
 	card->life++;
 	card->sending[0].waiting = card->sending[1].waiting = 0;
-	netsim_bulk_ops.take_back(&sim->bulk[node].nic);
-	card->who = (struct netsim_node){ 0 };
+	netsim_bulk_ops.withdraw(&sim->bulk[node].nic);
+	card->user = (struct netsim_node){ 0 };
 }
 
 uint64_t netsim_now(const struct netsim *sim)

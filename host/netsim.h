@@ -65,7 +65,7 @@ struct nic *netsim_nic(struct netsim *sim, uint32_t node);
 struct nic *netsim_bulk(struct netsim *sim, uint32_t node);
 /* The bulk card drops its buffers by itself, and reports it. */
 void netsim_bulk_reset(struct netsim *sim, uint32_t node);
-void netsim_join(struct netsim *sim, uint32_t node, const struct netsim_node *who);
+void netsim_join(struct netsim *sim, uint32_t node, const struct netsim_node *user);
 /* The node is switched off: its card's unsent and uncompleted frames are dropped. */
 void netsim_leave(struct netsim *sim, uint32_t node);
 
@@ -73,7 +73,7 @@ void netsim_leave(struct netsim *sim, uint32_t node);
 int netsim_step(struct netsim *sim);
 uint64_t netsim_now(const struct netsim *sim);
 /* The node's deadline may have become earlier. */
-void netsim_look(struct netsim *sim, uint32_t node);
+void netsim_deadline_changed(struct netsim *sim, uint32_t node);
 
 /* Frames from a to b are lost (on: from now on; off: no longer). */
 void netsim_cut(struct netsim *sim, uint32_t a, uint32_t b, int on);

@@ -34,7 +34,7 @@ static int bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32_t n
 	return NIC_OK;
 }
 
-static void bulk_take_back(struct nic *nic)
+static void bulk_withdraw(struct nic *nic)
 {
 	struct bulk_card *card = (struct bulk_card *)nic;
 
@@ -52,7 +52,7 @@ static int bulk_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n
 const struct nic_ops netsim_bulk_ops = {
 	.name = "simulated", .send = bulk_send, .poll = netsim_poll,
 	.interrupts = netsim_interrupts, .close = netsim_close_card,
-	.post = bulk_post, .take_back = bulk_take_back
+	.post = bulk_post, .withdraw = bulk_withdraw
 };
 
 /* Writes a frame into a room, as far as it fits. */
@@ -117,7 +117,7 @@ void netsim_bulk_reset(struct netsim *sim, uint32_t node)
 {
 	struct nic *nic = &sim->bulk[node].nic;
 
-	bulk_take_back(nic);
+	bulk_withdraw(nic);
 	nic->landed(nic->context, 0, 0);
 }
 

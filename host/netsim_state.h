@@ -26,7 +26,7 @@ struct event {
 struct card {
 	struct nic nic;            /* first: a nic is its card */
 	struct netsim *sim;
-	struct netsim_node who;
+	struct netsim_node user;
 	uint32_t node;
 	uint32_t life;             /* counts netsim_leave */
 	struct sending {
@@ -47,7 +47,7 @@ struct bulk_card {
 	struct nic nic;            /* first */
 	struct netsim *sim;
 	uint32_t node;
-	uint32_t life;             /* counts take_back */
+	uint32_t life;             /* counts withdraw */
 	struct room {
 		struct nic_piece piece[NIC_BULK_PIECES];
 		uint32_t pieces;   /* 0: junk */

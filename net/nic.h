@@ -80,7 +80,7 @@ struct nic_ops {
 	 */
 	int (*post)(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int interrupt);
 	/* Withdraw all posted buffers: the card does not write to them after this returns. */
-	void (*take_back)(struct nic *nic);
+	void (*withdraw)(struct nic *nic);
 };
 
 struct nic {

@@ -23,7 +23,7 @@ def test_target_computes(margay, app, control):
 
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("control", ["interrupt", "poll", "watchdog"])
-def test_looking_is_enough(margay, app, control):
+def test_polling_is_enough(margay, app, control):
     """A program that polls for an event finds it, even without interrupts."""
     ok(margay, app, "ptl_frames", "looks", options=("--control", control))
 

@@ -52,7 +52,7 @@ def test_over_frames(faults):
     run("check-gcc", "-concurrent", "-link_", CHECK_FRAMES=str(faults))
 
 
-@pytest.mark.parametrize("program", ["check-drivers", "check-e1000", "check-pic", "check-looking",
+@pytest.mark.parametrize("program", ["check-drivers", "check-e1000", "check-pic", "check-polling",
                                      "check-controls"])
 def test_drivers(program):
     """A driver against a faulty card in plain memory (tests/drivers)."""

@@ -23,16 +23,33 @@ from lists import Entry, all_of, entry, out_of_scope  # noqa: E402
 pytestmark = pytest.mark.languages
 
 
-@pytest.mark.skipif(suite.mpi() is None, reason="MPI is not built: make mpi")
-@pytest.mark.timeout(1200)
-@pytest.mark.spin(2)
-def test_a_sample_of_mpichs_own():
-    """The same 80 each time."""
-    done = subprocess.run(["/usr/bin/python3", ROOT / "tests/mpich/mpich.py", "--lists",
-                           "testlist", "--sample", "80", "--seed", "18", "-j", "2"],
+# Together they take more than two minutes, by thousands of collective writes of one element each.
+SLOW = ("cxx/io/writeordx 4", "f90/io/writeshf90 4", "cxx/io/writeallnosx 4")
+
+with_mpi = pytest.mark.skipif(suite.mpi() is None, reason="MPI is not built: make mpi")
+
+
+def passes(*options: str) -> None:
+    """MPICH's tests that these options choose pass, or there is a reason on file."""
+    done = subprocess.run(["/usr/bin/python3", ROOT / "tests/mpich/mpich.py", "-j", "2", *options],
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert ", 0 without a reason on file" in done.stdout.splitlines()[-1]
+
+
+@with_mpi
+@pytest.mark.timeout(1200)
+def test_a_sample_of_mpichs_own():
+    """The same 80 each time."""
+    passes("--lists", "testlist", "--sample", "80", "--seed", "18",
+           *(word for name in SLOW for word in ("--skip", name)))
+
+
+@with_mpi
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+def test_mpichs_slow_ones():
+    passes(*(word for name in SLOW for word in ("--only", name)))
 
 
 # ---- verdicts ----
@@ -119,6 +136,19 @@ def test_what_is_not_as_on_file_is_told(tmp_path):
         "coll/red 5: passes, but has a reason not to", "coll/bar 5: wrong"]
     assert "2 of 6 passed (33.3 %), 3 failed, 0 not built, 1 skipped, 2 without" in mpich.summary(
         entries, results, 2, 60.0)
+
+
+def test_a_sample_has_others_in_place_of_those_skipped():
+    entries = [Entry("coll", name, 2) for name in "abcdefgh"]
+
+    def sample(*skip: str) -> list[str]:
+        return [one.program for one in mpich.chosen_of(entries, argparse.Namespace(
+            folder=[], lists=[], only=[], sample=3, seed=7, skip=list(skip)))]
+
+    usual = sample()
+    other = sample(f"coll/{usual[1]} 2")
+    assert len(usual) == len(other) == 3
+    assert set(usual) - set(other) == {usual[1]}
 
 
 def test_a_run_gets_the_memory_that_the_list_says():

@@ -13,7 +13,7 @@
 /* QEMU stops its processors a moment after the write. */
 #define POWER_OFF_NS 1000000000u
 
-void stay_on(void)
+void halt_for_good(void)
 {
 	console_panic();
 	kernel_line("halted; this machine may be switched off");
@@ -27,7 +27,7 @@ void power_off(unsigned status)
 	if (parameters.exit_port)
 		outl(parameters.exit_port, status);
 	if (parameters.stay)
-		stay_on();
+		halt_for_good();
 	acpi_power_off();
 	end = deadline_in(POWER_OFF_NS);
 	while (now_ns() < end)

@@ -8,6 +8,6 @@
 _Noreturn void power_off(unsigned status);
 
 /* Halts for ever, for people to read the screen. */
-_Noreturn void stay_on(void);
+_Noreturn void halt_for_good(void);
 
 #endif

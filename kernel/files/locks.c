@@ -51,7 +51,7 @@ static int64_t ask(struct region_lock *request)
 }
 
 /* Asks and waits for the lock; an upcall may end the wait: -EINTR. */
-static int64_t ask_patiently(struct region_lock *request)
+static int64_t ask_and_wait(struct region_lock *request)
 {
 	send(request);
 	if (wait_or_upcall(is_answered, NULL, NEVER, "the lock of a file") == WAIT_READY)
@@ -100,7 +100,7 @@ static bool allows(const struct open_file *file, uint16_t type)
 }
 
 /* Describes the conflicting lock for GET. */
-static void tell(struct margay_lock *lock)
+static void describe_conflict(struct margay_lock *lock)
 {
 	uint32_t type = node.own->lock_type;
 	uint64_t first = node.own->lock_first, last = node.own->lock_last;
@@ -149,9 +149,9 @@ int64_t sys_lock(uint64_t fd, uint64_t how, uint64_t address)
 		file->has_locks |= request.owner != 0;
 		file->has_process_locks |= request.owner == 0;
 	}
-	error = call == MARGAY_LOCK_WAIT ? ask_patiently(&request) : ask(&request);
+	error = call == MARGAY_LOCK_WAIT ? ask_and_wait(&request) : ask(&request);
 	if (call == MARGAY_LOCK_GET && !error) {
-		tell(&lock);
+		describe_conflict(&lock);
 		*user = lock;
 	}
 	return error;

@@ -83,7 +83,7 @@ static uint32_t inode_make(uint32_t mode)
 }
 
 /* Frees an inode that has no name and no fid. */
-static void inode_look(uint32_t number)
+static void inode_release(uint32_t number)
 {
 	struct inode *file = inode(number);
 
@@ -187,7 +187,7 @@ static void leave(uint32_t folder, uint64_t at, uint32_t number)
 	}
 	inode(number)->change = now();
 	touch(inode(folder));
-	inode_look(number);
+	inode_release(number);
 }
 
 static bool is_empty(uint32_t folder)
@@ -222,7 +222,7 @@ static void hold(uint32_t fid, uint32_t number)
 	inode_of[fid] = number;
 	if (before) {
 		inode(before)->uses--;
-		inode_look(before);
+		inode_release(before);
 	}
 }
 
@@ -232,7 +232,7 @@ int64_t memory_clunk(uint32_t fid)
 
 	inode_of[fid] = NO_INODE;
 	inode(number)->uses--;
-	inode_look(number);
+	inode_release(number);
 	return 0;
 }
 
@@ -281,7 +281,7 @@ static uint32_t make(uint32_t folder, const char *name, uint32_t mode, int64_t *
 
 	*error = number ? enter(folder, name, number) : -ENOSPC;
 	if (number && *error)
-		inode_look(number);
+		inode_release(number);
 	return *error ? NO_INODE : number;
 }
 

@@ -97,7 +97,7 @@ static void fail(void)
 }
 
 /* The barrier over frames. WAIT_TIMEOUT: it fails. */
-static enum wait_end meet_far(void)
+static enum wait_end barrier_far(void)
 {
 	struct barrier *barrier = &this_process()->barrier;
 
@@ -137,7 +137,7 @@ static bool all_entered_or_lost(void *unused)
 
 /* The barrier over shared memory: all count, and the last one rings each sleeper, once. No node
  * enters the next barrier before the counter is complete for this one. */
-static enum wait_end meet_near(void)
+static enum wait_end barrier_near(void)
 {
 	struct barrier *barrier = &this_process()->barrier;
 
@@ -170,7 +170,7 @@ int64_t sys_ni_barrier(uint64_t ni)
 		barrier->round = 0;
 		barrier->sent = false;
 	}
-	end = node.region && !link_frames ? meet_near() : meet_far();
+	end = node.region && !link_frames ? barrier_near() : barrier_far();
 	if (end == WAIT_UPCALL)
 		return MARGAY_AGAIN;
 	if (end == WAIT_TIMEOUT) {

@@ -292,7 +292,7 @@ int64_t sys_ni_status(uint64_t ni, uint64_t status_register, uint64_t value)
 	if (!portals_is_interface(ni))
 		return PTL_NI_INVALID;
 	if (link_frames) /* a loop that polls these must see a change */
-		link_frames_look();
+		link_frames_progress();
 	return -block_status(own_view(), status_register, out);
 }
 

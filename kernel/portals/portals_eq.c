@@ -95,7 +95,7 @@ int64_t sys_eq_wait(uint64_t eqs, uint64_t n, uint64_t timeout)
 		return PTL_SEGV;
 	if (!portals_is_open())
 		return PTL_NO_INIT;
-	upcall_look(); /* the library may have deferred a handler */
+	upcall_check(); /* the library may have deferred a handler */
 	switch (wait_halted_or_upcall(found_or_broken, &queues, deadline_in(timeout),
 	                              "an event (PtlEQWait)")) {
 	case WAIT_TIMEOUT: return PTL_EQ_EMPTY;

@@ -32,7 +32,7 @@ static _Noreturn void end(void)
 		ivshmem_ring(node.region->nodes);
 	}
 	if (!parameters.exit_port)
-		stay_on();
+		halt_for_good();
 	power_off(PANIC_STATUS);
 }
 

@@ -161,7 +161,7 @@ static void send_back(bool halted)
 
 /* Sends a flag back and forth; the waiting node polls, or halts until a doorbell. Returns, on node
  * 0, the time of half a round trip. */
-static uint64_t flag_to_and_fro(uint64_t trips, bool halted)
+static uint64_t ping_pong(uint64_t trips, bool halted)
 {
 	uint64_t start, took, done = 0;
 
@@ -182,14 +182,14 @@ static uint64_t flag_to_and_fro(uint64_t trips, bool halted)
 
 static bool pingpong(void)
 {
-	say("pingpong_half_rtt_ps", 0, flag_to_and_fro(TRIPS, false));
+	say("pingpong_half_rtt_ps", 0, ping_pong(TRIPS, false));
 	node_barrier();
 	return true;
 }
 
 static bool doorbell(void)
 {
-	say("doorbell_half_rtt_ps", 0, flag_to_and_fro(BELLS, true));
+	say("doorbell_half_rtt_ps", 0, ping_pong(BELLS, true));
 	node_barrier();
 	return true;
 }

@@ -109,5 +109,5 @@ void places_open_rooms(struct nic *nic, uint32_t bytes,
 
 void places_close_rooms(struct nic *nic)
 {
-	nic->ops->take_back(nic);
+	nic->ops->withdraw(nic);
 }

@@ -28,7 +28,7 @@
 #include "wait.h"
 
 #define BUDGET      64u            /* most frames of one poll */
-#define LOOKS       16u            /* most polls in one interrupt */
+#define MOST_POLLS  16u            /* most polls in one interrupt */
 #define FLOOD_NS    10000UL        /* pause for the application in a flood of frames */
 #define TRIES       64u            /* timeouts before a peer is given up, each of 200 ms at most: a
                                       living node may get no core for seconds */
@@ -53,8 +53,8 @@ static struct nic *nic, *bulk;     /* null without one */
 static bool armed;                 /* they interrupt at new arrivals, */
 static bool alert;                 /* and everything that came before has been handled */
 static bool busy;                  /* the transport is at work */
-static uint64_t looked_ns;         /* time of the last poll */
-static uint64_t heard_ns;          /* time of the last poll that found frames */
+static uint64_t polled_ns;         /* time of the last poll */
+static uint64_t received_ns;       /* time of the last poll that found frames */
 static uint32_t steady;            /* such polls in a row, each at most STEADY_NS after the one
                                       before; at most STEADY */
 static uint64_t slack_ns = SLACK_NS; /* see above */
@@ -103,7 +103,7 @@ void link_frames_start(void)
 	config = frames_config(node.id, node.size, incarnation(), nic, bulk);
 	config.strict = parameters.strict;
 	/* boards are switched on one by one; in a region the launcher reports deaths */
-	config.patience = node.region ? LINK_NEVER :
+	config.boot_deadline = node.region ? LINK_NEVER :
 			  deadline_in(parameters.patience * NS_PER_S);
 	if (node.region) /* a living node may get no core for seconds */
 		config.tries = TRIES;
@@ -143,7 +143,7 @@ void frames_port_wake(void *unused, uint32_t events, int upcall)
 {
 	(void)unused, (void)events;
 	if (upcall)
-		upcall_look();
+		upcall_check();
 }
 
 void frames_port_lost(void *unused, uint32_t nid)
@@ -162,33 +162,33 @@ bool link_frames_is_busy(void)
 static void leave(void)
 {
 	busy = false;
-	membership_look();
+	membership_check();
 }
 
 uint32_t link_frames_poll(void)
 {
-	struct frames_look look;
+	struct frames_poll_result polled;
 
 	if (busy)
 		return 0;
 	busy = true;
-	look = frames_poll(link_frames, BUDGET);
-	looked_ns = look.at;
-	alert = armed && look.is_all;
-	if (look.frames) {
-		if (looked_ns - heard_ns > STEADY_NS)
+	polled = frames_poll(link_frames, BUDGET);
+	polled_ns = polled.at;
+	alert = armed && polled.is_all;
+	if (polled.frames) {
+		if (polled_ns - received_ns > STEADY_NS)
 			steady = 0;
 		else if (steady < STEADY)
 			steady++;
-		heard_ns = looked_ns;
+		received_ns = polled_ns;
 	}
 	leave();
-	return look.frames + look.is_news;
+	return polled.frames + polled.is_news;
 }
 
 /* Tells the application whether to call when it finds no event. If the application writes to this
  * word, it harms only itself. */
-static void tell(bool delays)
+static void set_calls(bool delays)
 {
 	uint64_t *calls = this_process()->calls;
 
@@ -200,7 +200,7 @@ void link_frames_flush(void)
 {
 	if (busy)
 		return;
-	tell(false);
+	set_calls(false);
 	busy = true;
 	frames_pause(link_frames, 0);
 	leave();
@@ -208,17 +208,17 @@ void link_frames_flush(void)
 
 /* A timer polls a card whose interrupts do not arrive, and handles the rest of a flood, for which
  * no interrupt comes. */
-static struct frames_wants wants(uint64_t late)
+static struct frames_next_poll next_poll(uint64_t late)
 {
-	struct frames_wants wants = frames_wants(link_frames, late);
+	struct frames_next_poll next = frames_next_poll(link_frames, late);
 	uint64_t card;
 
 	if (__builtin_expect(flooded || nic->silent, 0)) {
-		card = looked_ns + (flooded ? FLOOD_NS : SILENT_NS);
-		if (card < wants.at)
-			wants.at = card;
+		card = polled_ns + (flooded ? FLOOD_NS : SILENT_NS);
+		if (card < next.at)
+			next.at = card;
 	}
-	return wants;
+	return next;
 }
 
 static bool is_steady(void)
@@ -230,20 +230,20 @@ static bool is_steady(void)
  * Retransmissions can wait that long; anything due earlier ends the halt. */
 uint64_t link_frames_alarm_at(void)
 {
-	uint64_t slack = heard_ns + slack_ns, at;
+	uint64_t slack = received_ns + slack_ns, at;
 
-	if (!is_steady() || slack <= looked_ns || nic->silent)
-		return wants(0).at;
-	at = wants(slack).at;
+	if (!is_steady() || slack <= polled_ns || nic->silent)
+		return next_poll(0).at;
+	at = next_poll(slack).at;
 	return at < slack || at == NEVER ? at : slack;
 }
 
 /* Sets the timer while the application computes. */
 static inline void arm_with_slack(uint64_t due, bool delays)
 {
-	uint64_t slack = looked_ns + (is_steady() && !delays ? slack_ns : SLACK_NS);
+	uint64_t slack = polled_ns + (is_steady() && !delays ? slack_ns : SLACK_NS);
 
-	timer_arm_by(due > looked_ns && due < slack ? slack : due);
+	timer_arm_by(due > polled_ns && due < slack ? slack : due);
 }
 
 /* Watchdog: whether nothing has happened since `ns` for long enough that an arrival may
@@ -257,14 +257,14 @@ static bool is_long_ago(uint64_t ns, uint64_t now)
 /* Watchdog: sets the timer that polls cards which do not interrupt. */
 static void set_timer(void)
 {
-	struct frames_wants now = wants(0);
+	struct frames_next_poll now = next_poll(0);
 
 	arm_with_slack(now.at, now.delays);
 	if (parameters.control == CONTROL_WATCHDOG && !alert)
-		timer_arm_by(looked_ns + parameters.watchdog_us * NS_PER_US);
+		timer_arm_by(polled_ns + parameters.watchdog_us * NS_PER_US);
 }
 
-void link_frames_look(void)
+void link_frames_progress(void)
 {
 	link_frames_flush();
 	if (parameters.control == CONTROL_INTERRUPT)
@@ -296,11 +296,11 @@ bool link_frames_rest(void)
 
 /* Polls until everything that has come was handled, and new arrivals interrupt: only then may the
  * application continue. A flood gives it some time nevertheless. */
-static void look_until_alert(void)
+static void poll_until_alert(void)
 {
-	uint32_t looks = 0;
+	uint32_t polls = 0;
 
-	while (!alert && looks++ < LOOKS)
+	while (!alert && polls++ < MOST_POLLS)
 		link_frames_poll();
 	flooded = !alert;
 }
@@ -312,27 +312,27 @@ void link_frames_resume(void)
 	if (armed && parameters.control == CONTROL_POLL)
 		interrupts(false);
 	else if (armed)
-		look_until_alert();
+		poll_until_alert();
 	set_timer();
 }
 
 void link_frames_enter(uint64_t *calls)
 {
 	this_process()->calls = calls;
-	tell(false);
+	set_calls(false);
 	link_frames_resume();
 }
 
 /* Polls now. Frames that a sender may wait for are acknowledged at once, as before a halt:
  * otherwise the sender would wait for the timer, which may be late. Watchdog: enables the cards'
  * interrupts when nothing comes any more. */
-static void look_now(void)
+static void poll_now(void)
 {
 	link_frames_poll();
-	if (!armed && is_long_ago(heard_ns, looked_ns))
+	if (!armed && is_long_ago(received_ns, polled_ns))
 		interrupts(true);
 	if (armed)
-		look_until_alert();
+		poll_until_alert();
 	busy = true;
 	frames_pause(link_frames, 1);
 	leave();
@@ -344,8 +344,8 @@ void link_frames_arrival(bool computing)
 	if (!computing)
 		return;
 	slack_ns = SLACK_NS;
-	if (parameters.control == CONTROL_INTERRUPT || is_long_ago(looked_ns, now_ns()))
-		look_now();
+	if (parameters.control == CONTROL_INTERRUPT || is_long_ago(polled_ns, now_ns()))
+		poll_now();
 	else
 		interrupts(false);
 	set_timer();
@@ -353,7 +353,7 @@ void link_frames_arrival(bool computing)
 
 static void adapt_slack(uint64_t now, bool in_vain)
 {
-	if (now - heard_ns > STEADY_NS)
+	if (now - received_ns > STEADY_NS)
 		steady = 0;
 	if (!in_vain || !is_steady())
 		slack_ns = SLACK_NS;
@@ -364,13 +364,13 @@ static void adapt_slack(uint64_t now, bool in_vain)
 void link_frames_alarm(bool computing)
 {
 	uint64_t now = now_ns();
-	bool due = wants(0).at <= now;
+	bool due = next_poll(0).at <= now;
 
 	adapt_slack(now, !computing && !due);
 	if (!computing)
 		return;
-	if (due || is_long_ago(heard_ns, now))
-		look_now();
+	if (due || is_long_ago(received_ns, now))
+		poll_now();
 	set_timer();
 }
 
@@ -420,7 +420,7 @@ int link_frames_start_operation(const struct initiator_args *args)
 		result = wait_to_start(&(struct attempt){ .args = args });
 	if (__builtin_expect(membership_is_dead(args->target_nid), 0))
 		link_frames_ended(args->target_nid, 0);
-	tell(frames_wants(link_frames, 0).delays);
+	set_calls(frames_next_poll(link_frames, 0).delays);
 	set_timer();
 	return result;
 }
@@ -436,9 +436,9 @@ bool link_frames_fast_put(const struct initiator_args *args)
 	done = frames_fast_put(link_frames, args, &due);
 	leave();
 	if (__builtin_expect(done == FRAMES_SENT, 1)) {
-		arm_with_slack(due, frames_wants(link_frames, 0).delays);
+		arm_with_slack(due, frames_next_poll(link_frames, 0).delays);
 	} else {
-		tell(frames_wants(link_frames, 0).delays);
+		set_calls(frames_next_poll(link_frames, 0).delays);
 		set_timer();
 	}
 	return done != FRAMES_OTHER;
@@ -468,7 +468,7 @@ void link_frames_ended(uint32_t nid, uint32_t next)
 static bool is_quiet(void *unused)
 {
 	(void)unused;
-	return frames_pending(link_frames) == 0 && now_ns() - heard_ns >= QUIET_NS;
+	return frames_pending(link_frames) == 0 && now_ns() - received_ns >= QUIET_NS;
 }
 
 void link_frames_linger(void)

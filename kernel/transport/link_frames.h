@@ -58,7 +58,7 @@ uint32_t link_frames_poll(void);
 void link_frames_flush(void);
 
 /* The same in a call that does not wait, if nothing interrupts the application. */
-void link_frames_look(void);
+void link_frames_progress(void);
 
 /* Whether everything that has come since the last poll interrupts. */
 bool link_frames_is_alert(void);

@@ -83,7 +83,7 @@ bool link_shm_waits_for_lock(void)
 static void give(struct process_view *view)
 {
 	shm_lock_release((struct shm_lock *)view->block->lock, view->nid, &member);
-	membership_look();
+	membership_check();
 }
 
 bool link_shm_lock(void)
@@ -156,7 +156,7 @@ static void wake(const struct process_view *view, uint32_t events, bool upcall)
 	struct region_node *peer = view->transport;
 
 	if (view == own_view()) {
-		upcall_look();
+		upcall_check();
 		return;
 	}
 	if (!events && view->block->state == BLOCK_OPEN)

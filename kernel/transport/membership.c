@@ -85,7 +85,7 @@ static void settle_death(uint32_t nid)
 		return;
 	block_peer_died(own_view(), nid, 0);
 	link_shm_unlock();
-	upcall_look();
+	upcall_check();
 }
 
 /* A doorbell during this sets membership_news again; the interrupted code handles it when it

@@ -52,7 +52,7 @@ extern bool membership_news;
 /* Settles them, if that is possible now. */
 void membership_settle(void);
 
-static inline void membership_look(void)
+static inline void membership_check(void)
 {
 	if (__builtin_expect(membership_news, 0))
 		membership_settle();

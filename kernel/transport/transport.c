@@ -10,7 +10,7 @@ static int start_near(const struct initiator_args *args)
 {
 	int error = near_start(own_view(), 0, args);
 
-	upcall_look();
+	upcall_check();
 	return error;
 }
 

@@ -106,7 +106,7 @@ static bool any_unhandled(void)
 	return false;
 }
 
-void upcall_look_again(void)
+void upcall_check_queues(void)
 {
 	this_process()->upcalls.wanted |= any_unhandled();
 	decide();

@@ -2,7 +2,7 @@
  * Upcalls: the kernel interrupts the application so that the library calls the handlers of event
  * queues (rule 23), or because its timer has expired, and resumes it afterwards.
  *
- *   an event for a handler --> upcall_look, or upcall_ring for another node
+ *   an event for a handler --> upcall_check, or upcall_ring for another node
  *   the timer              --> upcall_timer
  *   on the way to ring 3, from a system call or an interrupt, if none runs:
  *       upcall_enter: frame and vector state are saved here, the application continues in the
@@ -42,11 +42,11 @@ void upcall_remove_all(void);
 /* An event may have been recorded in a queue of this process: if one is for a handler, an upcall is
  * wanted. Called at the end of each system call that records events; without handlers it is one
  * comparison. */
-void upcall_look_again(void);
-static inline void upcall_look(void)
+void upcall_check_queues(void);
+static inline void upcall_check(void)
 {
 	if (__builtin_expect(this_process()->upcalls.queues != 0, 0))
-		upcall_look_again();
+		upcall_check_queues();
 }
 
 /* An event for a handler of another node has been recorded, and the lock of its block released.

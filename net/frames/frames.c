@@ -93,31 +93,31 @@ struct frames *frames_open(void *memory, const struct link_config *config, struc
 static int is_bulk_due(struct frames *frames)
 {
 	if (!frames->bulk || (link_bulk_is_idle(frames->link) &&
-			      frames->looked - frames->bulk_looked < IDLE_NS))
+			      frames->polled_at - frames->bulk_polled_at < IDLE_NS))
 		return 0;
-	frames->bulk_looked = frames->looked;
+	frames->bulk_polled_at = frames->polled_at;
 	return 1;
 }
 
-struct frames_look frames_poll(struct frames *frames, uint32_t budget)
+struct frames_poll_result frames_poll(struct frames *frames, uint32_t budget)
 {
-	struct frames_look look = { .at = frames_port_now(frames->context) };
+	struct frames_poll_result result = { .at = frames_port_now(frames->context) };
 	uint32_t pending = frames_pending(frames), taken, landed = 0;
 
-	frames->looked = look.at;
-	frames->looking = 1;
+	frames->polled_at = result.at;
+	frames->polling = 1;
 	taken = frames->nic->ops->poll(frames->nic, budget);
 	if (is_bulk_due(frames))
 		landed = frames->bulk->ops->poll(frames->bulk, budget);
-	look.frames = taken + landed;
-	look.is_all = taken < budget && landed < budget;
-	if (link_deadline(frames->link) <= look.at) {
-		link_tick(frames->link, look.at);
-		look.is_news = 1;
+	result.frames = taken + landed;
+	result.is_all = taken < budget && landed < budget;
+	if (link_deadline(frames->link) <= result.at) {
+		link_tick(frames->link, result.at);
+		result.is_news = 1;
 	}
-	frames->looking = 0;
-	look.is_news |= frames_pending(frames) != pending;
-	return look;
+	frames->polling = 0;
+	result.is_news |= frames_pending(frames) != pending;
+	return result;
 }
 
 void frames_pause(struct frames *frames, int halts)
@@ -133,17 +133,17 @@ uint32_t frames_pending(const struct frames *frames)
 	return link_sends_used(frames->link) + frames->reserved;
 }
 
-struct frames_wants frames_wants(const struct frames *frames, uint64_t late)
+struct frames_next_poll frames_next_poll(const struct frames *frames, uint64_t late)
 {
-	struct frames_wants wants = {
+	struct frames_next_poll next = {
 		.at = link_deadline(frames->link), .delays = (uint8_t)link_has_delayed(frames->link)
 	};
 
-	if (wants.at < late && link_only_retransmits(frames->link, wants.at))
-		wants.at = late;
-	if (wants.at == LINK_NEVER && link_sends_used(frames->link))
-		wants.at = frames->looked + SENDS_NS;
-	return wants;
+	if (next.at < late && link_only_retransmits(frames->link, next.at))
+		next.at = late;
+	if (next.at == LINK_NEVER && link_sends_used(frames->link))
+		next.at = frames->polled_at + SENDS_NS;
+	return next;
 }
 
 void frames_ended(struct frames *frames, uint32_t node, uint32_t next)

@@ -28,8 +28,8 @@
  * process to itself do not come here.
  *
  * The user starts operations. It calls frames_poll when a card interrupts, at the time that
- * frames_wants returns, and while it waits. The user must serialise all calls; the block's lock is
- * acquired here.
+ * frames_next_poll returns, and while it waits. The user must serialise all calls; the block's lock
+ * is acquired here.
  */
 #ifndef NET_FRAMES_FRAMES_H
 #define NET_FRAMES_FRAMES_H
@@ -73,7 +73,7 @@ enum frames_fast {
 	FRAMES_OTHER,              /* nothing has happened: call frames_start */
 	FRAMES_QUEUED,             /* started */
 	FRAMES_SENT                /* started; the message has left or is delayed with others. Of
-	                              frames_wants only the time may have changed, to *due */
+	                              frames_next_poll only the time may have changed, to *due */
 };
 
 enum frames_fast frames_fast_put(struct frames *frames, const struct initiator_args *args,
@@ -87,7 +87,7 @@ int frames_signal(struct frames *frames, uint32_t node, uint32_t news);
 /* ---- progress ---- */
 
 /* The result of a poll. */
-struct frames_look {
+struct frames_poll_result {
 	uint64_t at;               /* ns: time of the poll; it is read once */
 	uint32_t frames;           /* frames received from the cards */
 	uint8_t  is_all;           /* 1: the cards had no more frames */
@@ -96,11 +96,11 @@ struct frames_look {
 };
 
 /* Receive up to `budget` frames from each card, and handle timers that have expired. */
-struct frames_look frames_poll(struct frames *frames, uint32_t budget);
+struct frames_poll_result frames_poll(struct frames *frames, uint32_t budget);
 
 /* The user will send nothing for a while: send messages that are delayed for a batch
  * (net/link/batch.c). With `halts` it is about to halt: also send acknowledgements that a peer may
- * wait for, and make the time of frames_wants exact. */
+ * wait for, and make the time of frames_next_poll exact. */
 void frames_pause(struct frames *frames, int halts);
 
 /* Messages that the link has not yet reported as sent, and records reserved for answers. */
@@ -108,14 +108,14 @@ uint32_t frames_pending(const struct frames *frames);
 
 /* ---- what wakes a waiter ---- */
 
-struct frames_wants {
+struct frames_next_poll {
 	uint64_t at;               /* ns: when to call frames_poll, if no frame comes before; may be
 	                              too early. LINK_NEVER: not at all */
 	uint8_t  delays;           /* 1: messages are delayed for a batch */
 };
 
 /* Retransmissions may be put off until `late` (ns). */
-struct frames_wants frames_wants(const struct frames *frames, uint64_t late);
+struct frames_next_poll frames_next_poll(const struct frames *frames, uint64_t late);
 
 /* ---- a peer is lost or renewed ---- */
 

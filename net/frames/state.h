@@ -42,10 +42,10 @@ struct frames {
 	struct nic *nic, *bulk;    /* the ordinary card; the bulk card, or null */
 	struct process_view *view;
 	void *context;             /* argument of frames_port_* */
-	uint64_t looked;           /* ns: when the cards were last polled */
-	uint64_t bulk_looked;      /* ns: when the bulk card was last polled */
+	uint64_t polled_at;        /* ns: when the cards were last polled */
+	uint64_t bulk_polled_at;   /* ns: when the bulk card was last polled */
 	uint32_t nodes;            /* nodes of the job */
-	int looking;               /* 1: a poll is in progress, and `looked` is its time */
+	int polling;               /* 1: a poll is in progress, and `polled_at` is its time */
 	struct link_message **by_op; /* by index of an operation record: the OUT_SEND that awaits
 	                                the answer */
 	uint32_t reserved;         /* records reserved for answers */
@@ -55,7 +55,7 @@ struct frames {
 /* The time; during a poll it is that of the poll, as reading the clock is expensive. */
 static inline uint64_t frames_now(const struct frames *frames)
 {
-	return frames->looking ? frames->looked : frames_port_now(frames->context);
+	return frames->polling ? frames->polled_at : frames_port_now(frames->context);
 }
 
 /* ---- out.c ---- */

@@ -61,13 +61,13 @@ static void advance(struct link *link, uint64_t now)
 }
 
 /* Withdraw all buffers. Parts that were not counted by advance() will be granted again. */
-static void take_back(struct link *link)
+static void withdraw(struct link *link)
 {
 	struct bulk *bulk = &link->bulk;
 
 	if (posted(bulk)) {
-		count(link, LINK_TAKEN_BACK);
-		bulk->nic->ops->take_back(bulk->nic);
+		count(link, LINK_WITHDRAWN);
+		bulk->nic->ops->withdraw(bulk->nic);
 	}
 	bulk->filled = bulk->posted;
 	for (; granted(bulk); bulk->oldest++) {
@@ -234,7 +234,7 @@ static void land(struct link *link, const uint8_t *header, uint32_t bytes, uint6
 	part = find_landed(link, header, bytes, index, &wire);
 	count(link, part == index ? LINK_PLACED : LINK_MISPLACED);
 	if (part != index && !bulk->lossy) {
-		take_back(link);
+		withdraw(link);
 		bulk->lossy = LOSSY_PARTS;
 		return;
 	}
@@ -261,7 +261,7 @@ void link_landed(struct link *link, uint64_t now, const uint8_t *header, uint32_
 {
 	link->now = now;
 	if (!header)
-		take_back(link);               /* the card has reset itself */
+		withdraw(link);               /* the card has reset itself */
 	else if (posted(&link->bulk))
 		land(link, header, bytes, now);
 	else
@@ -300,7 +300,7 @@ void bulk_tick(struct link *link, uint64_t now)
 	struct bulk *bulk = &link->bulk;
 
 	if (++bulk->tries == MOST_TRIES) {
-		take_back(link);
+		withdraw(link);
 		bulk_pass(link);
 	} else {
 		for (uint32_t number = bulk->oldest; number != bulk->next; number++)
@@ -319,7 +319,7 @@ void bulk_lose(struct link *link, struct flow *flow)
 	uint32_t index = flow->rx.assembly;
 
 	if (bulk->state != BULK_NONE && bulk->flow == flow_index(link, flow)) {
-		take_back(link);
+		withdraw(link);
 		bulk->state = BULK_NONE;
 		bulk->at = LINK_NEVER;
 		bulk->deferred = 0;

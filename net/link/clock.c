@@ -16,11 +16,11 @@ static void give_up_all(struct link *link)
 }
 
 /* Whether the peer is to be given up: its tries are used up. A peer that was never heard from gets
- * more of them until config.patience. */
+ * more of them until config.boot_deadline. */
 static int is_lost(const struct link *link, const struct flow *flow)
 {
 	return flow->tx.timeouts >= link->config.tries &&
-	       (flow->theirs || link->now >= link->config.patience);
+	       (flow->theirs || link->now >= link->config.boot_deadline);
 }
 
 /* The retransmission timer has expired. */

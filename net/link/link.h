@@ -137,7 +137,7 @@ enum link_lane { LINK_REQUESTS, LINK_ANSWERS };
 	X(MISPLACED,     "frames on the bulk card that were not the part of their buffer") \
 	X(MOVED,         "misplaced parts copied to their place") \
 	X(PULLED,        "parts that came to the ordinary card and were copied") \
-	X(TAKEN_BACK,    "times that buffers were withdrawn from the bulk card") \
+	X(WITHDRAWN,     "times that buffers were withdrawn from the bulk card") \
 	X(PASSED,        "turns that ended because nothing arrived") \
 	X(CARD_FULL,     "times that a card's ring or the frame records were full") \
 	X(NO_RECORD,     "times that link_send or link_reserve found no record") \
@@ -193,7 +193,7 @@ struct link_config {
 	uint64_t again_delay;      /* ns until refused frames are requested again */
 	uint64_t first_timeout;    /* ns: retransmission timeout before the first measured trip */
 	uint64_t least_timeout, most_timeout; /* ns: bounds of the retransmission timeout */
-	uint64_t patience;         /* ns: a point in time; until then a peer that was never heard
+	uint64_t boot_deadline;    /* ns: a point in time; until then a peer that was never heard
 	                              from may still be booting, and is not given up */
 };
 
@@ -309,7 +309,7 @@ int link_reserve(struct link *link, uint32_t node);
 void link_unreserve(struct link *link);
 
 /* Use this card for granted payload, in both directions. Called once, after link_open. The card
- * has post and take_back and carries nothing else; all nodes' bulk cards have the same number.
+ * has post and withdraw and carries nothing else; all nodes' bulk cards have the same number.
  * Without a bulk card the link announces nothing, and copies what its peers announce. The card's
  * callbacks go to link_landed and link_transmitted. */
 void link_bulk(struct link *link, struct nic *nic);

@@ -57,7 +57,7 @@ static int may_send(const struct link *link, const struct flow *flow)
 }
 
 /* Frame `sequence` was retransmitted. */
-static void departed_again(struct link *link, struct flow *flow, uint32_t sequence, uint32_t now)
+static void note_resent(struct link *link, struct flow *flow, uint32_t sequence, uint32_t now)
 {
 	uint64_t bit = 1ULL << (sequence - flow->tx.una);
 
@@ -73,7 +73,7 @@ static void departed_again(struct link *link, struct flow *flow, uint32_t sequen
 }
 
 /* Frame `next`, which belongs to `send`, was sent for the first time. */
-static void departed(struct link *link, struct flow *flow, const struct send *send, uint32_t now)
+static void note_sent(struct link *link, struct flow *flow, const struct send *send, uint32_t now)
 {
 	if (!(flow->tx.flags & TX_TIMED)) {
 		flow->tx.flags |= TX_TIMED;
@@ -159,7 +159,7 @@ static int add_next(struct link *link, struct flow *flow, struct aggregate *aggr
 	aggregate->bytes += bytes;
 	aggregate->transmit->frames[aggregate->transmit->messages++] = flow->tx.unsent;
 	send->with_card++;
-	departed(link, flow, send, units(now));
+	note_sent(link, flow, send, units(now));
 	return 1;
 }
 
@@ -249,9 +249,9 @@ static int send_frame(struct link *link, struct flow *flow, uint64_t now)
 		return NIC_FULL;
 	count(link, LINK_DATA_OUT);
 	if (again)
-		departed_again(link, flow, sequence, units(now));
+		note_resent(link, flow, sequence, units(now));
 	else
-		departed(link, flow, send, units(now));
+		note_sent(link, flow, send, units(now));
 	return 1;
 }
 

@@ -39,8 +39,7 @@ int block_layout(const struct block_limits *limits, struct block_layout *layout)
 	if (!pool_limit_valid(limits->portals) || !pool_limit_valid(limits->acs) ||
 	    limits->acs < 2 || !pool_limit_valid(limits->mes) ||
 	    !pool_limit_valid(limits->mds) || !pool_limit_valid(limits->eqs) ||
-	    !pool_limit_valid(limits->ops) || !pool_limit_valid(limits->outbox) ||
-	    !pool_limit_valid(limits->pieces) ||
+	    !pool_limit_valid(limits->ops) || !pool_limit_valid(limits->pieces) ||
 	    limits->slots == 0 || limits->slots > MAX_SLOTS)
 		return PORTALS_FAIL;
 	layout->portals = place(&at, limits->portals, sizeof(struct portal), POOL_ALIGN);
@@ -53,7 +52,6 @@ int block_layout(const struct block_limits *limits, struct block_layout *layout)
 	layout->masks = place(&at, (uint64_t)limits->portals * PORTAL_MASKS,
 			      sizeof(struct mask), POOL_ALIGN);
 	layout->chains = place(&at, index_chains(limits->mes), sizeof(struct chain), POOL_ALIGN);
-	layout->outbox = place(&at, limits->outbox, sizeof(struct message), POOL_ALIGN);
 	layout->slots = place(&at, limits->slots, EVENT_SLOT_BYTES, BLOCK_PAGE);
 	layout->bytes = place(&at, 0, 0, BLOCK_PAGE);
 	return 0;
@@ -101,7 +99,7 @@ int view_check(const struct process_view *view)
 	       block->nid == view->nid && block->pid == view->pid &&
 	       a->portals == b->portals && a->acs == b->acs && a->mes == b->mes &&
 	       a->mds == b->mds && a->eqs == b->eqs && a->ops == b->ops &&
-	       a->outbox == b->outbox && a->slots == b->slots && a->pieces == b->pieces;
+	       a->slots == b->slots && a->pieces == b->pieces;
 }
 
 /* The number of a pool's entries that may have been used before: all of them, if the block does

@@ -17,7 +17,6 @@
  *   layout.pieces         struct piece[limits.pieces], of iovec descriptors
  *   layout.masks          struct mask[limits.portals * PORTAL_MASKS]: of the index
  *   layout.chains         struct chain[index_chains(limits.mes)]: the index
- *   layout.outbox         limits.outbox message headers (unused)
  *   layout.slots          limits.slots event slots, from a page boundary to the
  *                         end: the part that the owner's application may read
  *
@@ -31,7 +30,7 @@
 #include "types.h"
 
 #define BLOCK_MAGIC    0x314b434f4c42474dULL    /* "MGBLOCK1" */
-#define BLOCK_VERSION  3u
+#define BLOCK_VERSION  4u
 #define BLOCK_PAGE     4096u
 
 /* Sizes of the pools, at most NO_INDEX - 1 each, and of the other parts. Fixed for a job. */
@@ -42,14 +41,13 @@ struct block_limits {
 	uint32_t mds;          /* memory descriptors */
 	uint32_t eqs;          /* event queues */
 	uint32_t ops;          /* operation records */
-	uint32_t outbox;       /* message headers */
 	uint32_t slots;        /* event slots of all event queues together */
 	uint32_t pieces;       /* pieces of all iovec descriptors together */
 };
 
 #define BLOCK_DEFAULT_LIMITS \
 	{ .portals = 64, .acs = 64, .mes = 10240, .mds = 10240, .eqs = 64, \
-	  .ops = 1024, .outbox = 32, .slots = 8192, .pieces = 4096 }
+	  .ops = 1024, .slots = 8192, .pieces = 4096 }
 
 #define BLOCK_MAX_PIECES     256u      /* of one iovec descriptor (max_md_iovecs) */
 #define BLOCK_MAX_GETPUT     64u       /* bytes that PtlGetPut exchanges (max_getput_md) */
@@ -64,7 +62,7 @@ enum {
 
 /* Offset of each part from the block's start, in bytes. */
 struct block_layout {
-	uint64_t portals, acs, mes, mds, eqs, ops, pieces, masks, chains, outbox, slots;
+	uint64_t portals, acs, mes, mds, eqs, ops, pieces, masks, chains, slots;
 	uint64_t bytes;        /* of the whole block, a multiple of BLOCK_PAGE */
 };
 
@@ -150,7 +148,7 @@ struct block {
 	uint64_t event_base;   /* first event number of the next event queue */
 	uint64_t seed;         /* of handles' first generations, from the view */
 	struct block_granted granted;
-	uint8_t  pad[12];
+	uint8_t  pad[20];
 	struct pool pools[POOL_COUNT];
 	uint8_t  pad2[28];
 	struct block_side started, delivered;

@@ -63,10 +63,10 @@ FUNCTIONS = {
     "ack_cumulative": "faults", "apply_other_ack": "faults", "ack_is_valid": "faults",
     "other_ack_is_valid": "faults", "ack_is_cumulative": "faults", "ack_piggyback": "faults",
     "is_current": "faults", "timer_by": "faults", "timer_move": "faults",
-    "departed": "faults", "departed_again": "faults", "frame_ack": "faults",
+    "note_sent": "faults", "note_resent": "faults", "frame_ack": "faults",
     "message_end": "faults",
     "is_mine": "faults", "wire_fast_is_sealed": "faults", "learn": "faults", "receive": "faults",
-    "membership_look": "faults",
+    "membership_check": "faults",
     "membership_is_dead": "faults", "set_timer": "faults", "timer_arm_by": "faults",
     "link_port_sent": "faults", "report": "faults", "await_boot": "faults",
 }

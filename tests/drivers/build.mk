@@ -8,7 +8,7 @@ VIRTIO_TEST_SOURCES := $(CARD_TEST_SOURCES) drivers/virtio.c drivers/virtio_net.
 E1000_TEST_SOURCES := $(CARD_TEST_SOURCES) drivers/e1000_card.c drivers/e1000.c \
 	drivers/e1000e.c tests/drivers/fake_e1000.c tests/drivers/test_e1000.c
 PIC_TEST_SOURCES := tests/host/check.c tests/drivers/test_pic.c
-LOOKING_TEST_SOURCES := tests/host/check.c tests/drivers/test_looking.c
+POLLING_TEST_SOURCES := tests/host/check.c tests/drivers/test_polling.c
 CONTROLS_TEST_SOURCES := tests/host/check.c tests/drivers/test_controls.c
 
 build/host/check-drivers: $(VIRTIO_TEST_SOURCES:%.c=build/host/gcc/%.o)
@@ -20,13 +20,13 @@ build/host/check-e1000: $(E1000_TEST_SOURCES:%.c=build/host/gcc/%.o)
 build/host/check-pic: $(PIC_TEST_SOURCES:%.c=build/host/gcc/%.o)
 	@gcc $(HOST_SANITIZE) $^ -o $@
 
-build/host/check-looking: $(LOOKING_TEST_SOURCES:%.c=build/host/gcc/%.o)
+build/host/check-polling: $(POLLING_TEST_SOURCES:%.c=build/host/gcc/%.o)
 	@gcc $(HOST_SANITIZE) $^ -o $@
 
 build/host/check-controls: $(CONTROLS_TEST_SOURCES:%.c=build/host/gcc/%.o)
 	@gcc $(HOST_SANITIZE) $^ -o $@
 
 -include $(VIRTIO_TEST_SOURCES:%.c=build/host/gcc/%.d) $(PIC_TEST_SOURCES:%.c=build/host/gcc/%.d) \
-	$(LOOKING_TEST_SOURCES:%.c=build/host/gcc/%.d) \
+	$(POLLING_TEST_SOURCES:%.c=build/host/gcc/%.d) \
 	$(CONTROLS_TEST_SOURCES:%.c=build/host/gcc/%.d) \
 	$(E1000_TEST_SOURCES:%.c=build/host/gcc/%.d)

@@ -1,9 +1,9 @@
 /*
- * Interrupts of an application that computes, for each --control (looking.h): none without
+ * Interrupts of an application that computes, for each --control (polling.h): none without
  * messages, and with the watchdog only after a long time without a poll; but the kernel always
  * polls the card in the end.
  */
-#include "looking.h"
+#include "polling.h"
 
 /* The application, with interrupts on. */
 static void compute(uint64_t ns)
@@ -45,7 +45,7 @@ TEST(poll_is_not_interrupted_by_what_comes)
 	frame_comes();
 	compute(100 * WATCHDOG_NS);
 	CHECK_IS(is.arrivals + is.alarms + is.taken, 0);
-	link_frames_look();
+	link_frames_progress();
 	CHECK_IS(is.taken, 1);
 }
 
@@ -66,11 +66,11 @@ TEST(the_watchdog_interrupts_after_a_long_time_without_a_poll)
 TEST(the_watchdog_does_not_interrupt_soon_after_a_poll)
 {
 	begin_to_compute(CONTROL_WATCHDOG, NOTHING, NO_STEP);
-	link_frames_look();
+	link_frames_progress();
 	frame_comes();
 	compute(WATCHDOG_NS / 2);
 	CHECK_IS(is.taken, 0);
-	link_frames_look();
+	link_frames_progress();
 	CHECK_IS(is.taken, 1);
 	frame_comes();
 	compute(WATCHDOG_NS - 10 * TURN_NS);
@@ -86,7 +86,7 @@ TEST(the_watchdog_interrupts_once_and_rests_without_frames)
 
 	begin_to_compute(CONTROL_WATCHDOG, NOTHING, NO_STEP);
 	for (uint32_t i = 0; i < POLLS; i++) {
-		link_frames_look();
+		link_frames_progress();
 		frame_comes();
 		compute(EACH_NS);
 	}
@@ -95,7 +95,7 @@ TEST(the_watchdog_interrupts_once_and_rests_without_frames)
 	CHECK(is.alarms <= POLLS * EACH_NS / WATCHDOG_NS);
 	is.alarms = 0;
 	for (uint32_t i = 0; i < POLLS; i++) {
-		link_frames_look();
+		link_frames_progress();
 		compute(EACH_NS);
 	}
 	CHECK(is.alarms <= 2);
@@ -113,7 +113,7 @@ TEST(the_watchdog_misses_nothing)
 				frame_comes();
 				compute(5 * TURN_NS);
 				if (i)
-					link_frames_look();
+					link_frames_progress();
 			}
 			while (is.step <= at)
 				compute(TURN_NS);
@@ -129,7 +129,7 @@ TEST(the_watchdog_comes_back_to_what_a_look_has_left)
 {
 	begin_to_compute(CONTROL_WATCHDOG, NOTHING, NO_STEP);
 	is.frames = BUDGET;
-	link_frames_look();
+	link_frames_progress();
 	CHECK(!alert);
-	CHECK(is.timer <= looked_ns + WATCHDOG_NS);
+	CHECK(is.timer <= polled_ns + WATCHDOG_NS);
 }

@@ -1,5 +1,5 @@
 /*
- * The virtio driver of bulk cards: buffers are filled in order and taken back, and a faulty card
+ * The virtio driver of bulk cards: buffers are filled in order and withdrawn, and a faulty card
  * writes only to buffers that the driver's user has posted.
  */
 #include <stdlib.h>
@@ -160,7 +160,7 @@ TEST(a_card_at_rest_interrupts_for_what_it_is_given)
 	close_card();
 }
 
-TEST(rooms_are_taken_back)
+TEST(rooms_are_withdrawn)
 {
 	/* by a ring reset; there is no ring reset; sends are pending; the ring ignores the
 	 * reset; by a ring reset, as the sends have completed */
@@ -176,7 +176,7 @@ TEST(rooms_are_taken_back)
 		if (how == 4)
 			fake_send(1, sent, &sent_bytes);
 		fake.deaf = how == 3;
-		nic->ops->take_back(nic);
+		nic->ops->withdraw(nic);
 		/* From now on ASan finds any write to it. */
 		free(memory);
 		CHECK_IS(fake_land(frame, HEADER + 100), 0);
@@ -236,19 +236,19 @@ TEST(rooms_of_a_card_that_does_not_reset_are_out_of_its_reach)
 {
 	uint8_t memory[100];
 
-	for (uint32_t taken_back = 0; taken_back < 2; taken_back++) {
+	for (uint32_t withdrawn = 0; withdrawn < 2; withdrawn++) {
 		open_card(false);
 		CHECK_IS(post(memory, 100, 1), NIC_OK);
 		send_one();
 		fake.stubborn = true;
-		if (taken_back) {
-			nic->ops->take_back(nic);
+		if (withdrawn) {
+			nic->ops->withdraw(nic);
 		} else {
 			wrong_room();
 			poll();
 		}
 		CHECK(fake_kernel.silenced);
-		CHECK_IS(lost, !taken_back);
+		CHECK_IS(lost, !withdrawn);
 		CHECK_IS(n_ended, 1);
 		CHECK_IS(post(memory, 100, 1), NIC_DOWN);
 		check_attempts(500000000);

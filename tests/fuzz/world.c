@@ -15,7 +15,7 @@ uint64_t fuzz_block_bytes;
 
 static const struct block_limits limits = {
 	.portals = PORTALS, .acs = 4, .mes = MES, .mds = MDS, .eqs = EQS, .ops = OPS,
-	.outbox = 1, .slots = SLOTS, .pieces = PIECES
+	.slots = SLOTS, .pieces = PIECES
 };
 
 /* A pending change of a block at a given edge. */

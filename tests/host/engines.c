@@ -166,7 +166,7 @@ static void feed(struct engines *e, uint32_t node)
 	engines_drain(e, node);
 	while (engine->left && engine->under_way < WINDOW && start(e, node))
 		engines_drain(e, node);
-	netsim_look(e->fabric.sim, node);
+	netsim_deadline_changed(e->fabric.sim, node);
 	if (e->result.most_records < records)
 		e->result.most_records = records;
 }

@@ -8,7 +8,7 @@
 #include "../../net/portals/me.h"
 
 const struct block_limits engines_limits = {
-	.portals = 8, .acs = 4, .mes = 4, .mds = 8, .eqs = 2, .ops = 8, .outbox = 1, .slots = 2048,
+	.portals = 8, .acs = 4, .mes = 4, .mds = 8, .eqs = 2, .ops = 8, .slots = 2048,
 	.pieces = 64
 };
 

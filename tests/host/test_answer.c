@@ -136,33 +136,6 @@ TEST(rule13_ack_after_unlink_and_without_queue)
 	pair_close(&w, &pair);
 }
 
-TEST(rule17_answers_come_once)
-{
-	struct world w;
-	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
-	struct initiator_args args = to(pair.source, 0, 5);
-	struct message m, ack, reply, none;
-	struct grant grant;
-
-	args.ack = ACK_YES;
-	m = sent_put(&w, 1, &args);
-	CHECK(message_refuse(&m, NI_OK, &ack));
-	CHECK_IS(deliver_begin(&w.views[1], &ack, 1, &grant, &none), DELIVER_OK);
-	CHECK_IS(deliver_begin(&w.views[1], &ack, 1, &grant, &none), DELIVER_DROPPED);
-	CHECK_IS(initiator_get(&w.views[1], &args, &m), 0);
-	CHECK(message_refuse(&m, NI_DROPPED, &reply));
-	reply.operation = MESSAGE_ACK;                /* the wrong kind of answer */
-	CHECK_IS(deliver_begin(&w.views[1], &reply, 1, &grant, &none), DELIVER_DROPPED);
-	reply.operation = MESSAGE_REPLY;
-	CHECK_IS(deliver_begin(&w.views[1], &reply, 1, &grant, &none), DELIVER_OK);
-	CHECK_IS(deliver_begin(&w.views[1], &reply, 1, &(struct grant){ 0 }, &none),
-		 DELIVER_DROPPED);
-	CHECK_IS(deliver_end(&w.views[1], &grant, NI_OK, &none), DELIVER_OK);
-	CHECK_IS(deliver_begin(&w.views[1], &reply, 1, &grant, &none), DELIVER_DROPPED);
-	CHECK_IS(status(&w, 1, STAT_DROPPED), 4);
-	pair_close(&w, &pair);
-}
-
 /* All fields of an answer but the manipulated length are the request's. */
 TEST(rule15_the_answer_echoes_the_request)
 {

@@ -288,6 +288,7 @@ TEST(rule17_answer_that_names_what_others_do_here)
 /* A second answer is dropped: the record is free, or a reply is being carried out. */
 TEST(rule17_answer_that_comes_again)
 {
+	struct initiator_args args;
 	struct message answer, none;
 	struct grant open, grant;
 	struct asking a;
@@ -300,13 +301,24 @@ TEST(rule17_answer_that_comes_again)
 	CHECK_IS(deliver_end(&a.w.views[1], &open, NI_OK, &none), DELIVER_OK);
 	for (int i = 0; i < 2; i++)
 		CHECK_IS(deliver(&a.w, 1, &answer, i, &grant), DELIVER_DROPPED);
-	CHECK_IS(initiator_get(&a.w.views[1], &(struct initiator_args){
-		.md = a.md, .length = LENGTH_WHOLE, .target_nid = 0, .target_pid = 1, .pt_index = PT,
-		.match_bits = 5 }, &a.get), 0);
+	args = to(a.md, 0, 5);
+	CHECK_IS(initiator_get(&a.w.views[1], &args, &a.get), 0);
 	for (int i = 0; i < 2; i++)                   /* nor as the answer to a later one */
 		CHECK_IS(deliver(&a.w, 1, &answer, i, &grant), DELIVER_DROPPED);
 	CHECK_IS(next(&a.w, 1, a.eq), EVENT_REPLY_START);
 	CHECK_IS(next(&a.w, 1, a.eq), EVENT_REPLY_END);
+	answer = answer_to(&a.put);
+	believed(&a, &answer, 1);
+	for (int i = 0; i < 2; i++)
+		CHECK_IS(deliver(&a.w, 1, &answer, i, &grant), DELIVER_DROPPED);
+	args.ack = ACK_YES;
+	a.put = sent_put(&a.w, 1, &args);
+	for (int i = 0; i < 2; i++)
+		CHECK_IS(deliver(&a.w, 1, &answer, i, &grant), DELIVER_DROPPED);
+	CHECK_IS(next(&a.w, 1, a.eq), EVENT_ACK);
+	CHECK_IS(next(&a.w, 1, a.eq), EVENT_SEND_START);
+	CHECK_IS(next(&a.w, 1, a.eq), EVENT_SEND_END);
+	CHECK_IS(status(&a.w, 1, STAT_DROPPED), 10);
 	answer_all(&a);
 }
 

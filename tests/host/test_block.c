@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "../../net/portals/index.h"
 #include "world.h"
 
 TEST(block_default_size)
@@ -16,7 +17,7 @@ TEST(block_default_size)
 	CHECK_IS(layout.slots % BLOCK_PAGE, 0);
 	CHECK_IS(layout.bytes % BLOCK_PAGE, 0);
 	CHECK(layout.slots + 8192ULL * EVENT_SLOT_BYTES <= layout.bytes);
-	CHECK(layout.outbox + 32 * sizeof(struct message) <= layout.slots);
+	CHECK(layout.chains + index_chains(limits.mes) * sizeof(struct chain) <= layout.slots);
 }
 
 TEST(block_bad_limits)

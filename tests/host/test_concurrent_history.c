@@ -446,7 +446,7 @@ TEST(concurrent_history)
 	/* The same as in tests/histories.py. */
 	static const struct block_limits limits = {
 		.portals = PORTALS, .acs = 4, .mes = 64, .mds = 64, .eqs = QUEUES, .ops = 16,
-		.outbox = 1, .slots = QUEUES * COUNT, .pieces = 1
+		.slots = QUEUES * COUNT, .pieces = 1
 	};
 	static struct stress stress;
 	uint32_t steps = (uint32_t)setting("HISTORY_STEPS", 3000);

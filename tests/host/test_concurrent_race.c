@@ -541,7 +541,7 @@ static void close_owner(struct owner *owner)
 static void race_between_threads(int at_once)
 {
 	static const struct block_limits limits = {
-		.portals = 8, .acs = 4, .mes = 64, .mds = 64, .eqs = 2, .ops = 16, .outbox = 1,
+		.portals = 8, .acs = 4, .mes = 64, .mds = 64, .eqs = 2, .ops = 16,
 		.slots = 256, .pieces = 1
 	};
 	uint32_t rounds = (uint32_t)setting("RACE_ROUNDS", 3000);

@@ -457,7 +457,7 @@ TEST(frames_drop_headers_that_cannot_be)
 			CHECK_IS(fabric_step(&s.fabric), 1);
 		memcpy(link_message(liar.link)->header, &m, sizeof(m));
 		link_send(liar.link, netsim_now(liar.sim), 0, r >> 23 & 1, length, 0, 0);
-		netsim_look(s.fabric.sim, 2);
+		netsim_deadline_changed(s.fabric.sim, 2);
 	}
 	CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
 	CHECK(frames_figures(s.fabric.nodes[0].frames).bad > 500);

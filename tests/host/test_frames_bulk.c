@@ -208,7 +208,7 @@ TEST(frames_bulk_of_a_dead_node_ends)
 		fabric_kill(&s.fabric, 1);
 		frames_ended(s.fabric.nodes[0].frames, 1, 0);
 		fill(&s.w, 0);
-		netsim_look(s.fabric.sim, 0);
+		netsim_deadline_changed(s.fabric.sim, 0);
 		CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
 		CHECK(shows(&s.w, 0, 0, 0, 0, WORDS));
 		CHECK_IS(next(&s.w, 0, s.eq_in), EVENT_PUT_START);

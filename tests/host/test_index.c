@@ -15,7 +15,7 @@
 #define PORTALS  2u
 
 static const struct block_limits few = {
-	.portals = 8, .acs = 4, .mes = 64, .mds = 96, .eqs = 4, .ops = 8, .outbox = 1,
+	.portals = 8, .acs = 4, .mes = 64, .mds = 96, .eqs = 4, .ops = 8,
 	.slots = 64, .pieces = 16
 };
 

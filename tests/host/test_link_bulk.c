@@ -46,7 +46,7 @@ TEST(bulk_puts_payload_in_its_place)
 	CHECK_IS(traffic_count(&t, LINK_PLACED), traffic_count(&t, LINK_PARTS_OUT));
 	CHECK_IS(traffic_count(&t, LINK_PULLED), 0);
 	CHECK_IS(traffic_count(&t, LINK_MISPLACED), 0);
-	CHECK_IS(traffic_count(&t, LINK_TAKEN_BACK), 0);
+	CHECK_IS(traffic_count(&t, LINK_WITHDRAWN), 0);
 	CHECK_IS(traffic_count(&t, LINK_TIMEOUTS), 0);
 	CHECK_IS(traffic_close(&t), 0);
 }
@@ -98,7 +98,7 @@ TEST(bulk_is_repaired)
 	CHECK_IS(t.failed, 0);
 	CHECK(traffic_count(&t, LINK_MISPLACED) > 10);
 	CHECK(traffic_count(&t, LINK_MOVED) > 10);
-	CHECK(traffic_count(&t, LINK_TAKEN_BACK) < 10);
+	CHECK(traffic_count(&t, LINK_WITHDRAWN) < 10);
 	CHECK_IS(traffic_count(&t, LINK_PULLED), 0);
 	CHECK_IS(traffic_close(&t), 0);
 }

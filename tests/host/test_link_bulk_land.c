@@ -35,13 +35,13 @@ static int post(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int
 	return NIC_OK;
 }
 
-static void take_back(struct nic *nic)
+static void withdraw(struct nic *nic)
 {
 	(void)nic;
 	buffers = 0;
 }
 
-static const struct nic_ops ops = { .name = "bulk", .post = post, .take_back = take_back };
+static const struct nic_ops ops = { .name = "bulk", .post = post, .withdraw = withdraw };
 
 static struct probe *start(int has_card)
 {
@@ -243,43 +243,18 @@ TEST(link_is_told_more_often_while_others_wait)
 	probe_close(p, 1);
 }
 
-/* A part with one wrong field: all buffers are taken back, and the parts are granted anew. */
+/* A part with one wrong field: all buffers are withdrawn, and the parts are granted anew. After a
+ * loss the frame costs only its buffer, which is posted again. */
 TEST(link_lets_nothing_land_that_is_wrong)
 {
-	for (uint32_t wrong = 0; wrong < 9; wrong++) {
-		struct probe *p = start(1);
+	for (uint32_t i = 0; i < 18; i++) {
+		uint32_t wrong = i / 2, lossy = i % 2;
 		struct wire wire = announcement(0, 600);
+		struct probe *p = start(1);
 
 		probe_give(p, PEER, &wire, 7);
-		wire = answer(p, 0, PART);
-		wire.part += wrong == 1;
-		wire.sequence += wrong == 2;
-		wire.source += wrong == 3;
-		wire.destination += wrong == 4;
-		wire.bytes += wrong == 5;
-		wire.lane = wrong == 6;
-		wire.bytes -= wrong == 7;
-		land(p, wrong == 8 ? OTHER : PEER, &wire);
-		CHECK_IS(link_counter(p->link, LINK_PLACED), wrong == 0);
-		CHECK_IS(link_counter(p->link, LINK_MISPLACED), wrong != 0);
-		CHECK_IS(link_counter(p->link, LINK_TAKEN_BACK), wrong != 0);
-		CHECK_IS(buffers, wrong ? 3 : 2);
-		granted(p, 0, 0, 0, 3);
-		link_give_up(p->link, p->now, PEER);
-		CHECK_IS(buffers, 0);
-		probe_close(p, 1);
-	}
-}
-
-/* The same after a loss: the wrong frame costs only its buffer, which is posted again. */
-TEST(link_posts_a_buffer_again)
-{
-	for (uint32_t wrong = 1; wrong < 9; wrong++) {
-		struct probe *p = start(1);
-		struct wire wire = announcement(0, 600);
-
-		probe_give(p, PEER, &wire, 7);
-		land_stray(p);
+		if (lossy)
+			land_stray(p);
 		wire = answer(p, 0, PART);
 		wire.part += wrong == 1 ? 5 : 0;
 		wire.sequence += wrong == 2;
@@ -289,10 +264,13 @@ TEST(link_posts_a_buffer_again)
 		wire.lane = wrong == 6;
 		wire.bytes -= wrong == 7;
 		land(p, wrong == 8 ? OTHER : PEER, &wire);
-		CHECK_IS(link_counter(p->link, LINK_MISPLACED), 2);
-		CHECK_IS(link_counter(p->link, LINK_TAKEN_BACK), 1);
-		CHECK_IS(buffers, 3);
+		CHECK_IS(link_counter(p->link, LINK_PLACED), wrong == 0);
+		CHECK_IS(link_counter(p->link, LINK_MISPLACED), lossy + (wrong != 0));
+		CHECK_IS(link_counter(p->link, LINK_WITHDRAWN), lossy || wrong);
+		CHECK_IS(buffers, wrong ? 3 : 2);
+		granted(p, 0, 0, 0, 3);
 		link_give_up(p->link, p->now, PEER);
+		CHECK_IS(buffers, 0);
 		probe_close(p, 1);
 	}
 }
@@ -315,7 +293,7 @@ TEST(link_moves_what_is_misplaced)
 	land_part(p, 0, 4, 0);
 	TOLD(p, "bddde");
 	check_parts(5);
-	CHECK_IS(link_counter(p->link, LINK_TAKEN_BACK), 1);
+	CHECK_IS(link_counter(p->link, LINK_WITHDRAWN), 1);
 	CHECK_IS(link_counter(p->link, LINK_MISPLACED), 4);
 	probe_close(p, 1);
 }
@@ -545,6 +523,6 @@ TEST(link_counts_what_lands_in_no_buffer)
 
 	link_landed(p->link, p->now, frame, bytes);
 	CHECK_IS(link_counter(p->link, LINK_MISPLACED), 1);
-	CHECK_IS(link_counter(p->link, LINK_TAKEN_BACK), 0);
+	CHECK_IS(link_counter(p->link, LINK_WITHDRAWN), 0);
 	probe_close(p, 1);
 }

@@ -121,7 +121,7 @@ TEST(link_begins_to_count_when_a_peer_is_known)
 
 	probe_open(&p);
 	p.config.tries = 3;
-	p.config.patience = LINK_NEVER;
+	p.config.boot_deadline = LINK_NEVER;
 	probe_start(&p);
 	probe_send(&p, PEER, 100, 7);
 	probe_pass(&p, 20000 * MS);

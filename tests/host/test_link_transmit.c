@@ -224,7 +224,7 @@ TEST(link_waits_for_a_peer_that_is_switched_on_later)
 
 	probe_open(&p);
 	p.config.tries = 3;
-	p.config.patience = LINK_NEVER;
+	p.config.boot_deadline = LINK_NEVER;
 	probe_start(&p);
 	probe_send(&p, 1, 100, 7);
 	for (int i = 0; i < 20; i++) {
@@ -247,7 +247,7 @@ TEST(link_waits_a_limited_time_for_a_peer_that_is_off)
 
 	probe_open(&p);
 	p.config.tries = 3;
-	p.config.patience = p.now + 20000 * MS;
+	p.config.boot_deadline = p.now + 20000 * MS;
 	probe_start(&p);
 	probe_send(&p, 1, 100, 7);
 	probe_pass(&p, 19900 * MS);
@@ -266,7 +266,7 @@ TEST(link_gives_up_a_peer_known_to_be_dead_at_once)
 	struct probe p;
 
 	probe_open(&p);
-	p.config.patience = LINK_NEVER;
+	p.config.boot_deadline = LINK_NEVER;
 	probe_start(&p);
 	probe_send(&p, 1, 100, 7);
 	link_give_up(p.link, p.now, 1);

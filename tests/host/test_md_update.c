@@ -80,6 +80,7 @@ TEST(rule24_unread_events_block)
 	old.length = 77;
 	CHECK_IS(update(&w, md, &old, &args, eq), PORTALS_MD_NO_UPDATE);
 	CHECK_IS(old.length, 64);                             /* copied out nevertheless */
+	CHECK_IS(md_lookup(&w.views[0], md)->user.length, 64);
 	CHECK_IS(update(&w, md, &old, &args, other), 0);      /* the other queue is empty */
 	args.length = 9;
 	CHECK_IS(next(&w, 0, eq), EVENT_ACK);
@@ -343,21 +344,5 @@ TEST_PATHS(rule24_nothing_early_then_the_update_is_made)
 	CHECK_IS(offset, 200);
 	CHECK_IS(arrives(&w, 0, request(MESSAGE_PUT, 1, 0, 5, 10), &offset, 0), DELIVER_OK);
 	CHECK_IS(offset, 1000);
-	posting_close(&w, &p);
-}
-
-TEST_PATHS(rule24_an_event_that_was_not_taken_refuses)
-{
-	struct world w;
-	struct posting p = posting_open(&w);
-	struct md_args old;
-
-	CHECK_IS(put_arrives(&w, 5, 10), DELIVER_OK);
-	memset(&old, 0, sizeof(old));
-	CHECK_IS(activate(&w, &p, &old), PORTALS_MD_NO_UPDATE);
-	CHECK_IS(old.start, BASE + 100);      /* copied nevertheless */
-	CHECK_IS(md_lookup(&w.views[0], p.md)->user.threshold, 0);
-	CHECK_IS(next(&w, 0, p.early), EVENT_PUT_END);
-	CHECK_IS(activate(&w, &p, 0), 0);
 	posting_close(&w, &p);
 }

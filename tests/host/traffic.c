@@ -356,7 +356,7 @@ static void feed(struct traffic *t, struct traffic_node *n)
 void traffic_send(struct traffic *t, uint32_t from, uint32_t to, uint64_t length)
 {
 	send_one(&t->nodes[from], to, LINK_REQUESTS, length);
-	netsim_look(t->sim, from);
+	netsim_deadline_changed(t->sim, from);
 }
 
 /* ---- nodes ---- */
@@ -485,7 +485,7 @@ void traffic_go(struct traffic *t)
 {
 	for (uint32_t i = 0; i < t->config.nodes - t->config.strangers; i++) {
 		feed(t, &t->nodes[i]);
-		netsim_look(t->sim, i);
+		netsim_deadline_changed(t->sim, i);
 	}
 }
 
@@ -511,7 +511,7 @@ int traffic_step(struct traffic *t)
 	if (node < 0)
 		return 0;
 	feed(t, &t->nodes[node]);
-	netsim_look(t->sim, (uint32_t)node);
+	netsim_deadline_changed(t->sim, (uint32_t)node);
 	return 1;
 }
 
@@ -526,7 +526,7 @@ int traffic_run(struct traffic *t, uint32_t until)
 			return 0;
 		if (t->nodes[node].link)
 			feed(t, &t->nodes[node]);
-		netsim_look(t->sim, (uint32_t)node);
+		netsim_deadline_changed(t->sim, (uint32_t)node);
 		if (!t->nodes[node].to_send && !t->nodes[node].under_way && is_settled(t))
 			return 1;
 	}

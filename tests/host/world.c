@@ -9,11 +9,11 @@
 #define CANARY_BYTES  4096u
 
 const struct block_limits small_limits = {
-	.portals = 8, .acs = 4, .mes = 8, .mds = 8, .eqs = 4, .ops = 8, .outbox = 1, .slots = 64,
+	.portals = 8, .acs = 4, .mes = 8, .mds = 8, .eqs = 4, .ops = 8, .slots = 64,
 	.pieces = 16
 };
 const struct block_limits test_limits = {
-	.portals = 64, .acs = 64, .mes = 256, .mds = 256, .eqs = 8, .ops = 64, .outbox = 4,
+	.portals = 64, .acs = 64, .mes = 256, .mds = 256, .eqs = 8, .ops = 64,
 	.slots = 1024, .pieces = 512
 };
 

@@ -47,7 +47,7 @@ static struct queue queues[PROCESSES][QUEUES + 1];   /* ordered by name; 0 ends 
 static uint64_t highest[PROCESSES];   /* event numbers of freed queues */
 
 static const struct block_limits limits = {
-	.portals = 8, .acs = 4, .mes = 20, .mds = 20, .eqs = 4, .ops = 6, .outbox = 1, .slots = 256, .pieces = 24
+	.portals = 8, .acs = 4, .mes = 20, .mds = 20, .eqs = 4, .ops = 6, .slots = 256, .pieces = 24
 };
 
 static void world_reset(void)

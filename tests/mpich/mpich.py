@@ -6,6 +6,7 @@
     --only NAME     those whose name is or begins with NAME (coll/bcast), or matches it; repeat
     --link L        shm or virtio (shm); --loss 1% of the frames are lost on the way
     --sample N      so many of them, chosen by --seed S
+    --skip NAME     not this one; a sample has another one in its place; repeat
     -j N            nodes at once (as many as there are processors)
     --limit S       no run takes longer than S seconds (the lists' times, TIMES_SLOWER)
     --resume        keeps the results of an earlier call, and runs the others
@@ -140,11 +141,12 @@ def chosen_of(entries: list[Entry], chosen: argparse.Namespace) -> list[Entry]:
     if chosen.only:
         entries = [one for one in entries if any(
             matches(one, name) or one.name.startswith(name) for name in chosen.only)]
-    if chosen.sample:
-        picked = set(random.Random(chosen.seed).sample(range(len(entries)),
-                                                       min(chosen.sample, len(entries))))
-        entries = [one for number, one in enumerate(entries) if number in picked]
-    return entries
+    if not chosen.sample:
+        return [one for one in entries if one.name not in chosen.skip]
+    most = min(chosen.sample + len(chosen.skip), len(entries))
+    order = random.Random(chosen.seed).sample(range(len(entries)), most)
+    picked = [number for number in order if entries[number].name not in chosen.skip]
+    return [entries[number] for number in sorted(picked[:chosen.sample])]
 
 
 def run_all(entries: list[Entry], results: Results, chosen: argparse.Namespace) -> None:
@@ -210,6 +212,7 @@ def main() -> int:
     parser.add_argument("--link", choices=LINKS, default="shm")
     parser.add_argument("--loss", default="", help="of frames, as in 1%%; with --link virtio")
     parser.add_argument("--sample", type=int, default=0, help="so many of them; 0: all")
+    parser.add_argument("--skip", action="append", default=[])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--limit", type=int, default=0)

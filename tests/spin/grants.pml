@@ -176,7 +176,7 @@ inline grant_again(than, w_again)
 	from = 0; i = 0
 }
 
-inline take_back()
+inline withdraw()
 {
 	do
 	:: len(ring) > 0 -> ring?_
@@ -229,7 +229,7 @@ inline land()
 	:: part != index && !lossy ->
 		lossy = true;
 		if
-		:: RULE(2) -> take_back(); part = NOTHING; index = NOTHING
+		:: RULE(2) -> withdraw(); part = NOTHING; index = NOTHING
 		:: else -> skip
 		fi
 	:: else -> skip
@@ -296,7 +296,7 @@ inline tick()
 {
 	tries++;
 	if
-	:: tries == MOST_TRIES -> take_back(); tries = 0; idle = true
+	:: tries == MOST_TRIES -> withdraw(); tries = 0; idle = true
 	:: else -> grant_again(MISSING, tries >= RESEND_TRIES)
 	fi
 }
@@ -321,7 +321,7 @@ active proctype B()
 	:: atomic { oldest < PARTS ->
 		given_up = true;
 		if
-		:: RULE(5) -> take_back()
+		:: RULE(5) -> withdraw()
 		:: else -> skip
 		fi;
 		assert(len(ring) == 0);

@@ -60,7 +60,7 @@ static handle_t pieces, whole, brief;  /* sources: in pieces, the whole segment,
 static uint32_t edges;
 
 const struct block_limits limits = {
-	.portals = 4, .acs = 4, .mes = 4, .mds = 5, .eqs = 2, .ops = 4, .outbox = 1, .slots = 64,
+	.portals = 4, .acs = 4, .mes = 4, .mds = 5, .eqs = 2, .ops = 4, .slots = 64,
 	.pieces = PIECES
 };
 
@@ -165,14 +165,14 @@ static int bulk_post(struct nic *self, const struct nic_piece *pieces, uint32_t 
 	return NIC_OK;
 }
 
-static void bulk_take_back(struct nic *self)
+static void bulk_withdraw(struct nic *self)
 {
 	(void)self;
 	posted = 0;
 }
 
 static const struct nic_ops bulk_ops = { .name = "fuzzed", .send = card_send, .poll = card_poll,
-					 .post = bulk_post, .take_back = bulk_take_back };
+					 .post = bulk_post, .withdraw = bulk_withdraw };
 
 /* The bulk card writes a frame into its oldest buffer; one that is too long uses it up. */
 void land(const uint8_t *frame, uint32_t bytes)
@@ -429,7 +429,7 @@ static void do_step(const struct step *step)
 		if (step->how & 4)
 			frames_pause(frames, step->how >> 3 & 1);
 		frames_poll(frames, 1);
-		MUST(frames_wants(frames, 0).at >= now || link_look(link_, 1, 0).ready);
+		MUST(frames_next_poll(frames, 0).at >= now || link_look(link_, 1, 0).ready);
 		break;
 	case STEP_DONE:
 		complete();

@@ -160,7 +160,7 @@ void timer_arm_within(uint64_t deadline, uint64_t early)
 void timer_arm_by(uint64_t deadline) { is.timer = deadline < is.timer ? deadline : is.timer; }
 uint64_t tsc_to_ns(uint64_t tsc) { return tsc; }
 uint64_t wall_ns(void) { return 0; }
-void upcall_look_again(void) { }
+void upcall_check_queues(void) { }
 void region_requests_serve(void) { }
 void membership_bell(void) { }
 uint64_t *membership_up = &(uint64_t){ ~0ULL };
@@ -204,32 +204,32 @@ struct frames *frames_open(void *memory, const struct link_config *config, struc
 /* Both let others send, which may need a poll soon. */
 static void soon(void) { is.deadline = is.now + 2000; }
 
-struct frames_wants frames_wants(const struct frames *frames, uint64_t late)
+struct frames_next_poll frames_next_poll(const struct frames *frames, uint64_t late)
 {
 	bool may_wait = is.only_resends && is.deadline < late;
 
 	(void)frames;
-	return (struct frames_wants){
-		.at = is.deadline == NEVER && is.pending ? looked_ns + SILENT_NS :
+	return (struct frames_next_poll){
+		.at = is.deadline == NEVER && is.pending ? polled_ns + SILENT_NS :
 		      may_wait ? late : is.deadline,
 		.delays = is.delays,
 	};
 }
-struct frames_look frames_poll(struct frames *frames, uint32_t budget)
+struct frames_poll_result frames_poll(struct frames *frames, uint32_t budget)
 {
-	struct frames_look look = { .at = now_ns() };
+	struct frames_poll_result result = { .at = now_ns() };
 	uint32_t pending = is.pending;
 
 	(void)frames;
-	look.frames = fake_poll(&fake_nic, budget);
-	look.is_all = look.frames < budget;
-	if (is.deadline <= look.at) {
+	result.frames = fake_poll(&fake_nic, budget);
+	result.is_all = result.frames < budget;
+	if (is.deadline <= result.at) {
 		is.ticks++;
 		is.deadline = NEVER;
-		look.is_news = 1;
+		result.is_news = 1;
 	}
-	look.is_news |= is.pending != pending;
-	return look;
+	result.is_news |= is.pending != pending;
+	return result;
 }
 void frames_pause(struct frames *frames, int halts)
 {
@@ -280,7 +280,7 @@ static void begin(enum control control, enum what what, uint32_t at)
 	                                   .watchdog_us = WATCHDOG_NS / 1000 };
 	node = (struct node){ .size = 8 };
 	busy = flooded = armed = alert = is.only_resends = false;
-	heard_ns = looked_ns = 0;
+	received_ns = polled_ns = 0;
 	steady = STEADY;
 	slack_ns = SLACK_NS;
 	link_frames_start();

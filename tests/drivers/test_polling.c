@@ -1,8 +1,8 @@
 /*
- * The kernel's polling of its network cards and its waiting (looking.h): no event is slept through,
+ * The kernel's polling of its network cards and its waiting (polling.h): no event is slept through,
  * at whatever moment it comes, and the timer is set for the link's deadline.
  */
-#include "looking.h"
+#include "polling.h"
 
 static void waits(enum control control, enum what what, uint32_t at)
 {
@@ -26,7 +26,7 @@ TEST(a_waiting_node_sleeps_over_nothing)
 }
 
 /* As in a wait for the console within the link's own code, where polling is off. */
-TEST(frames_that_come_while_looking_is_off_are_read_later)
+TEST(frames_that_come_while_polling_is_off_are_read_later)
 {
 	begin(CONTROL_INTERRUPT, FRAME, NO_STEP);
 	CHECK(!wait_until(is_over, 0, is.now + 1000, "the test"));
@@ -71,13 +71,13 @@ TEST(the_links_time_is_served_while_one_waits)
 TEST(an_idle_node_wakes_for_no_timer)
 {
 	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
-	heard_ns = is.now;
+	received_ns = is.now;
 	steady = 0;
 	is.deadline = is.now + 40000000;
 	CHECK(!wait_until(is_over, 0, is.now + 30000000, "the test"));
 	CHECK_IS(node.counters[COUNTER_HALTS], 1);
 	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
-	heard_ns = is.now;
+	received_ns = is.now;
 	steady = STEADY;
 	is.deadline = is.now + 40000000;
 	CHECK(!wait_until(is_over, 0, is.now + 30000000, "the test"));
@@ -91,7 +91,7 @@ static uint64_t halts_of_quick(bool only_resends)
 	uint64_t before = node.counters[COUNTER_HALTS];
 
 	slack_ns = MOST_SLACK_NS;
-	heard_ns = is.now;
+	received_ns = is.now;
 	steady = STEADY;
 	is.deadline = is.now + 500000;
 	is.only_resends = only_resends;
@@ -107,7 +107,7 @@ TEST(timer_slack_grows_while_traffic_is_steady)
 	CHECK_IS(halts_of_quick(true), 1);
 	CHECK_IS(halts_of_quick(false), 2);
 	for (uint64_t ns = 2 * SLACK_NS; ns < 32 * SLACK_NS; ns *= 2) {
-		heard_ns = is.now;
+		received_ns = is.now;
 		steady = STEADY;
 		is.deadline = is.now + 40000000;
 		link_frames_alarm(false);       /* nothing has arrived */
@@ -124,11 +124,11 @@ TEST(the_timer_is_set_soon_while_messages_wait)
 	for (uint32_t delays = 0; delays < 2; delays++) {
 		is.delays = delays;
 		is.timer = NEVER;
-		heard_ns = looked_ns = is.now;
+		received_ns = polled_ns = is.now;
 		steady = STEADY;
 		is.deadline = is.now + 50000;
 		set_timer();
-		CHECK_IS(is.timer, looked_ns + (delays ? SLACK_NS : MOST_SLACK_NS));
+		CHECK_IS(is.timer, polled_ns + (delays ? SLACK_NS : MOST_SLACK_NS));
 	}
 	is.delays = false;
 	slack_ns = SLACK_NS;
@@ -188,9 +188,9 @@ static void do_one(void)
 static void look_at_deadline(void)
 {
 	is.deadline = 1000;                     /* long ago; the tick sets another one */
-	link_frames_look();
+	link_frames_progress();
 	soon();
-	link_frames_look();
+	link_frames_progress();
 }
 
 /* At most 1 ms late: the application computes, and may send before. */

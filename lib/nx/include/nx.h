@@ -20,9 +20,9 @@
  * - A message moves without calls of either side once its receive is posted (crecv, irecv, hrecv):
  *   it lands in the receive's buffer. If a message of up to 4 KB (less in jobs of more than 15 ranks)
  *   comes before its receive, the library keeps it, and csend does not wait for the receive. A longer
- *   one stays at the sender until the receive is posted. Over cards csend to one node, but in
- *   handlers, copies up to 64 KB (256 KB divided by the ranks if there are more than 3) and does not
- *   wait for the receive either.
+ *   one stays at the sender until the receive is posted. Over cards csend to one node
+ *   (not in a handler) copies up to 64 KB, with more than 3 ranks 256 KB divided by the ranks, and
+ *   does not wait for the receive either.
  * - Each rank has 4,096 slots of 256 bytes for early messages, divided equally among all senders,
  *   at most 1,024 each. A sender whose share is used up waits in csend (up to a quarter of it may
  *   be free without the sender knowing). isend returns, and the message leaves later, in order,

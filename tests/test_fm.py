@@ -42,6 +42,11 @@ def test_calls(margay, app, over, nodes):
     cases(margay, app, over, nodes, "fm_calls", CALLS)
 
 
+@pytest.mark.parametrize("nodes", [2, 34])
+def test_the_most_open_messages(margay, app, nodes):
+    done(margay, "-n", nodes, "--mem", 32, app("fm_flow"), "open")
+
+
 @OVER
 @pytest.mark.parametrize("what, nodes, near, far", FLOODS)
 def test_floods(margay, app, over, what, nodes, near, far):

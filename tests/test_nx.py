@@ -67,6 +67,13 @@ def test_progress_without_calls(margay, app, over):
     cases(margay, app, over, 2, "nx_progress", "posted many fetched".split())
 
 
+@pytest.mark.parametrize("over", ["virtio", "loss"])
+@pytest.mark.parametrize("nodes", [2, 3])
+def test_long_sends_over_cards_do_not_wait_for_the_receive(margay, app, over, nodes):
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("nx_flow"), "kept", 20).ok()
+    assert run.lines == ["done"]
+
+
 @OVER
 @pytest.mark.parametrize("case, nodes, near, far", FLOODS)
 def test_floods(margay, app, over, case, nodes, near, far):

@@ -231,6 +231,8 @@ size_t fm_take_packet(void)
 		return 0;
 	peer = &fm.peers[event->initiator.nid];
 	bytes = event->mlength;
+	if (event->pt_index == PORTAL_PACKETS)
+		bytes += INLINE_OF(event->match_bits);
 	if (event->ni_fail_type != PTL_NI_OK)
 		fm_dead(peer);
 	else if (event->pt_index == PORTAL_DIRECT)

@@ -123,6 +123,13 @@ void match_kept(struct early *early, int failed)
 
 /* ---- the calls ---- */
 
+/* Whether the layer may be called: an extract of nothing fails in handlers, and before
+ * FM_initialize, with the errno of the call. */
+static int is_usable(void)
+{
+	return FM_extract(0) == 0;
+}
+
 int FMM_initialize(void)
 {
 	return FM_initialize() || match_open() ? -1 : FM_barrier();
@@ -132,6 +139,8 @@ int FMM_finalize(void)
 {
 	int closed = FM_finalize();
 
+	if (closed && errno != EHOSTDOWN)
+		return -1;
 	for (struct early *early; (early = earlies); free(early))
 		earlies = early->next;
 	for (unsigned i = 0; i < EARLY_ORDERS; i++)
@@ -150,6 +159,8 @@ int FMM_send(unsigned dest, int tag, const void *buf, size_t bytes)
 
 	if (tag < 0 || (!buf && bytes) || bytes > FM_LONGEST - sizeof(header))
 		return fail(EINVAL);
+	if (!is_usable())
+		return -1;
 	return match_send(dest, &header, buf);
 }
 
@@ -160,6 +171,8 @@ int FMM_irecv(int source, int tag, void *buf, size_t bytes, struct FMM_request *
 	if (!request || (!buf && bytes) || source < FMM_ANY || source >= margay_size() ||
 	    tag < FMM_ANY)
 		return fail(EINVAL);
+	if (!is_usable())
+		return -1;
 	*request = (struct FMM_request){ .buf = buf, .room = bytes, .source = source, .tag = tag,
 					 .state = REQUEST_POSTED };
 	at = find_early(source, tag);
@@ -215,6 +228,8 @@ int FMM_test(struct FMM_request *request, struct FMM_status *status)
 {
 	if (!request)
 		return fail(EINVAL);
+	if (!is_usable())
+		return -1;
 	if (request->state != REQUEST_DONE)
 		match_extract();
 	if (request->state != REQUEST_DONE)
@@ -226,6 +241,8 @@ int FMM_wait(struct FMM_request *request, struct FMM_status *status)
 {
 	if (!request)
 		return fail(EINVAL);
+	if (!is_usable())
+		return -1;
 	while (request->state != REQUEST_DONE) {
 		int there;
 
@@ -250,12 +267,14 @@ int FMM_recv(int source, int tag, void *buf, size_t bytes, struct FMM_status *st
 
 int FMM_probe(int source, int tag, struct FMM_status *status)
 {
-	struct early **at = find_early(source, tag);
+	struct early **at;
 
-	if (!at) {
-		match_extract();
-		at = find_early(source, tag);
-	}
+	if (source < FMM_ANY || source >= margay_size() || tag < FMM_ANY)
+		return fail(EINVAL);
+	if (!is_usable())
+		return -1;
+	while (!(at = find_early(source, tag)) && match_extract() > 0)
+		;
 	if (!at)
 		return 0;
 	if (status)

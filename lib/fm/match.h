@@ -50,7 +50,8 @@ static inline size_t match_room(const struct FMM_request *request,
 
 int match_open(void);                   /* names the handler */
 void match_close(void);
-void match_extract(void);               /* extracts one step's worth, for a call that waits */
+int match_extract(void);                /* extracts one step's worth, for a call that waits: above
+                                           0 if there was anything */
 int match_send(unsigned dest, const struct match_header *header, const void *buf);
 
 #endif

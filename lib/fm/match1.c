@@ -44,9 +44,9 @@ void match_close(void)
 	together_bytes = 0;
 }
 
-void match_extract(void)
+int match_extract(void)
 {
-	FM_extract();
+	return FM_extract();
 }
 
 int match_send(unsigned dest, const struct match_header *header, const void *buf)

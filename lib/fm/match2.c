@@ -34,9 +34,9 @@ void match_close(void)
 {
 }
 
-void match_extract(void)
+int match_extract(void)
 {
-	FM_extract(1);
+	return FM_extract(1);
 }
 
 int match_send(unsigned dest, const struct match_header *header, const void *buf)

@@ -192,15 +192,20 @@ static int gather(struct outgoing *out, const void *from, size_t bytes)
 
 /* ---- the calls ---- */
 
-/* Whether the caller itself owns all open messages to this rank, so that none of them can end while
- * it waits. */
+/* Whether the caller itself owns all open messages to this rank, or of the whole pool, so that none
+ * of them can end while it waits. */
 static int has_all(const struct peer *peer)
 {
-	int own = 0;
+	unsigned own = 0;
 
 	for (int id = 0; id < FM_STREAMS; id++)
 		own += peer->out[id] && peer->out[id]->owner == fm.current;
-	return own == FM_STREAMS;
+	if (own == FM_STREAMS || fm.out_free)
+		return own == FM_STREAMS;
+	own = 0;
+	for (const struct outgoing *out = fm.out_pool; out < fm.out_end; out++)
+		own += out->kind == STREAM_OUT && out->owner == fm.current;
+	return own == fm.out_count;
 }
 
 /* Waits until a message can be begun: 0; or -1 with errno. */

@@ -54,8 +54,17 @@ static int fail(int error)
 	return -1;
 }
 
+/* Whether the calls may be used: an extract of nothing fails in handlers, and before FM_initialize,
+ * with the errno of the call. */
+static int is_usable(void)
+{
+	return FM_extract(0) == 0;
+}
+
 static struct socket *socket_of(int number)
 {
+	if (!is_usable())
+		return 0;
 	if (number < 0 || number >= FMS_SOCKETS || sockets[number].state == FREE ||
 	    sockets[number].closed) {
 		errno = EBADF;
@@ -207,6 +216,8 @@ static int handle(FM_stream *stream, unsigned sender)
 
 int FMS_open(void)
 {
+	if (!is_usable())
+		return -1;
 	for (struct socket *s = sockets; s < sockets + FMS_SOCKETS; s++)
 		s->state = FREE;
 	return FM_register(FMS_HANDLER, handle) ? -1 : FM_barrier();
@@ -247,6 +258,8 @@ int FMS_listen(unsigned port)
 {
 	struct socket *s;
 
+	if (!is_usable())
+		return -1;
 	for (s = sockets; s < sockets + FMS_SOCKETS; s++)
 		if (s->state == LISTENS && s->port == port)
 			return fail(EADDRINUSE);
@@ -271,6 +284,8 @@ int FMS_connect(unsigned rank, unsigned port, int blocking)
 
 	if (rank >= (unsigned)margay_size())
 		return fail(EINVAL);
+	if (!is_usable())
+		return -1;
 	s = take(CONNECTS);
 	if (!s)
 		return -1;

@@ -1,12 +1,14 @@
 /*
- * Madeleine's portability interface on Portals. A header is one put into a slot that its sender
+ * Madeleine's portability interface on Portals. A header is one put into slots that its sender
  * owns at the receiver; a short body is in the same put. A longer body stays where it is, and the
- * receiver gets it (PtlGet) to its final address: only the header is copied.
+ * receiver gets it (PtlGet) to its final address: only the header is copied. Over cards a get costs
+ * a halting sender two more interrupts, so bodies are short up to some slots.
  *
- *   PORTAL_HEADER   slots: `window` for each sender, which takes them in turn
+ *   PORTAL_HEADER   slots: `window` for each sender, which takes them in turn, and for a message
+ *                   of several slots so many in a row
  *   PORTAL_BODY     one entry for each message under way whose body has several vectors | all
  *                   of memory, for bodies of one
- *   PORTAL_CREDIT   how many headers each receiver has taken, written by it
+ *   PORTAL_CREDIT   how many slots each receiver has taken, written by it
  *
  * Owns all of this. Called by one thread.
  */
@@ -20,6 +22,8 @@
 
 #define SLOTS           1024u           /* of all senders together */
 #define WINDOW_MOST     64u
+#define CARD_SLOTS      2048u           /* the same over cards */
+#define CARD_WINDOW     256u
 #define SLOT_BYTES      1024u
 #define BODY_EVENTS     4096u           /* gets of both sides, probes */
 #define FETCHED_MOST    3072u           /* vectors of bodies that are to be fetched */
@@ -32,9 +36,9 @@ enum { QUEUE_HEADER, QUEUE_BODY, QUEUE_CREDIT, QUEUES };
 /* Match bits of PORTAL_BODY: the entry of this target's message, or all of memory. */
 #define BITS_PIECES     (1ULL << 32)
 
-/* A slot: this, the header, a short body. */
+/* The slots of a message: this, the header, a short body. */
 struct start {
-	uint32_t header, in_slot;       /* bytes of the header; of the body in the slot */
+	uint32_t header, in_slot;       /* bytes of the header; of the body in the slots */
 	uint64_t body;                  /* bytes of the body */
 	uint64_t address;               /* of a body of one vector; 0: it has an entry */
 };
@@ -52,8 +56,8 @@ struct sending {
 
 struct node {
 	ptl_process_id_t process;
-	uint32_t sent;                  /* headers sent to it */
-	uint32_t told;                  /* its headers that it knows to be taken */
+	uint64_t sent;                  /* slots used for messages to it */
+	uint64_t told;                  /* its slots that it knows to be taken */
 	int probed;                     /* a probe is under way */
 	struct sending sending;
 };
@@ -64,13 +68,14 @@ static struct {
 	ptl_handle_md_t plain, asked, fetching;     /* all of memory: no events, ACK, REPLY_END */
 	ptl_handle_me_t all;            /* the last entry of PORTAL_BODY: all of memory */
 	uint64_t inline_bytes;
-	uint32_t window;
+	uint32_t window;                /* slots of each sender */
+	uint64_t most_body, most;       /* bytes of a short body; of it and its header */
 	int rank, size;
 	struct node *nodes;
 	char *slots;                    /* this rank's, by sender */
 	char *stage;                    /* copies of what was put into others' */
-	uint32_t *given;                /* by receiver: headers that it has taken; written by it */
-	uint32_t *taken;                /* by sender: headers that this rank has taken */
+	uint64_t *given;                /* by receiver: slots that it has taken; written by it */
+	uint64_t *taken;                /* by sender: slots that this rank has taken */
 	int short_of_room;              /* Portals had no room for an operation */
 	uint32_t fetched;               /* vectors of bodies that were sent and not all fetched */
 	void (*function)(int from, const void *header, size_t bytes);
@@ -149,13 +154,22 @@ static ptl_handle_me_t attach(ptl_pt_index_t portal, void *start, uint64_t lengt
 static void open_memory(void)
 {
 	size_t ranks = (size_t)port.size;
+	int is_card = port.inline_bytes < SLOT_BYTES;
+	uint32_t most_window = is_card ? CARD_WINDOW : WINDOW_MOST;
 
-	port.window = SLOTS / (uint32_t)port.size;
-	if (port.window > WINDOW_MOST)
-		port.window = WINDOW_MOST;
+	port.window = (is_card ? CARD_SLOTS : SLOTS) / (uint32_t)port.size;
+	if (port.window > most_window)
+		port.window = most_window;
+	port.most_body = MAD_SHORT;
+	port.most = MAD_HEADER_MOST;
+	/* With its header it takes a quarter of the window and a slot. Slots at the window's end
+	 * may stay empty, and the receiver may keep nearly a quarter: the rest is enough. */
+	if (is_card && port.window >= 4) {
+		port.most_body = port.window / 4 * SLOT_BYTES;
+		port.most = port.most_body + MAD_HEADER_MOST;
+	}
 	port.slots = memory(ranks * port.window * SLOT_BYTES);
-	port.stage = memory(port.inline_bytes < SLOT_BYTES ? ranks * port.window * SLOT_BYTES :
-			    SLOT_BYTES);
+	port.stage = memory(is_card ? ranks * port.window * SLOT_BYTES : SLOT_BYTES);
 	port.given = memory(ranks * sizeof(*port.given));
 	port.taken = memory(ranks * sizeof(*port.taken));
 	port.nodes = memory(ranks * sizeof(*port.nodes));
@@ -165,9 +179,7 @@ static void open_memory(void)
 
 void mad_port_init(int *argc, char ***argv, int *config_size, int *task)
 {
-	static const unsigned int slots[QUEUES] = {
-		[QUEUE_HEADER] = SLOTS, [QUEUE_BODY] = BODY_EVENTS, [QUEUE_CREDIT] = CREDIT_EVENTS,
-	};
+	unsigned int slots[QUEUES] = { 0, BODY_EVENTS, CREDIT_EVENTS };
 	size_t ranks;
 
 	(void)argc, (void)argv;
@@ -180,6 +192,7 @@ void mad_port_init(int *argc, char ***argv, int *config_size, int *task)
 	must(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &port.ni), "PtlNIInit");
 	must(PtlNIStatus(port.ni, PTL_SR_INLINE, &port.inline_bytes), "PtlNIStatus");
 	open_memory();
+	slots[QUEUE_HEADER] = (unsigned int)port.size * port.window;
 	for (int i = 0; i < QUEUES; i++)
 		must(PtlEQAlloc(port.ni, slots[i], PTL_EQ_HANDLER_NONE, &port.queues[i]),
 		     "PtlEQAlloc");
@@ -306,7 +319,14 @@ static int expose(struct sending *sending, struct node *node)
 	return 0;
 }
 
-/* Fills in a slot's bytes, and returns their number. */
+/* Whether the body stays in the sender's memory until it is fetched. */
+static int is_fetched(const struct sending *sending)
+{
+	return sending->body > port.most_body ||
+	       sending->vectors[0].iov_len + sending->body > port.most;
+}
+
+/* Fills in the bytes of a message's slots, and returns their number. */
 static size_t compose(char *slot, const struct sending *sending)
 {
 	const struct iovec *vectors = sending->vectors;
@@ -314,7 +334,7 @@ static size_t compose(char *slot, const struct sending *sending)
 	size_t bytes = sizeof(start) + start.header;
 
 	memcpy(slot + sizeof(start), vectors[0].iov_base, start.header);
-	if (start.body <= MAD_SHORT && start.header + start.body <= MAD_HEADER_MOST) {
+	if (!is_fetched(sending)) {
 		start.in_slot = (uint32_t)start.body;
 		for (int i = 1; i < sending->count; i++) {
 			memcpy(slot + bytes, vectors[i].iov_base, vectors[i].iov_len);
@@ -328,26 +348,31 @@ static size_t compose(char *slot, const struct sending *sending)
 	return bytes;
 }
 
-/* Whether the body stays in the sender's memory until it is fetched. */
-static int is_fetched(const struct sending *sending)
+/* How many slots in a row the message takes. */
+static uint32_t slots_of(const struct sending *sending)
 {
-	return sending->body > MAD_SHORT ||
-	       sending->vectors[0].iov_len + sending->body > MAD_HEADER_MOST;
+	uint64_t bytes = sizeof(struct start) + sending->vectors[0].iov_len;
+
+	if (!is_fetched(sending))
+		bytes += sending->body;
+	return (uint32_t)((bytes + SLOT_BYTES - 1) / SLOT_BYTES);
 }
 
-/* Puts the header when there is a slot for it, and room in Portals. */
+/* Puts the header when there are slots for it, and room in Portals. */
 static void begin(int dest)
 {
 	struct node *node = &port.nodes[dest];
 	struct sending *sending = &node->sending;
-	uint32_t given = __atomic_load_n(&port.given[dest], __ATOMIC_ACQUIRE);
-	uint64_t slot = node->sent % port.window;
-	uint64_t at = ((uint64_t)port.rank * port.window + slot) * SLOT_BYTES;
+	uint64_t given = __atomic_load_n(&port.given[dest], __ATOMIC_ACQUIRE);
+	uint32_t first = (uint32_t)(node->sent % port.window), slots = slots_of(sending);
+	/* Slots at the window's end that are too few stay empty. */
+	uint32_t empty = first + slots > port.window ? port.window - first : 0;
+	uint64_t after = node->sent + empty + slots, at = empty ? 0 : (uint64_t)first * SLOT_BYTES;
 	uint32_t vectors = is_fetched(sending) ? (uint32_t)sending->count - 1 : 0;
 	char *stage = port.stage;
 	int rc;
 
-	if (node->sent - given >= port.window)
+	if (after - given > port.window)
 		return;
 	if (vectors && (port.fetched + vectors > FETCHED_MOST ||
 			(vectors > 1 && sending->entry == PTL_INVALID_HANDLE &&
@@ -355,16 +380,17 @@ static void begin(int dest)
 		port.short_of_room = 1;
 		return;
 	}
-	if (port.inline_bytes < SLOT_BYTES)     /* read until it has arrived, like the slot */
-		stage += ((uint64_t)dest * port.window + slot) * SLOT_BYTES;
+	if (port.inline_bytes < SLOT_BYTES)     /* read until it has arrived, like the slots */
+		stage += (uint64_t)dest * port.window * SLOT_BYTES + at;
+	at += (uint64_t)port.rank * port.window * SLOT_BYTES;
 	rc = PtlPutRegion(port.plain, (uintptr_t)stage, compose(stage, sending), PTL_NO_ACK_REQ,
-			  node->process, PORTAL_HEADER, 0, 0, at, 0);
+			  node->process, PORTAL_HEADER, 0, 0, at, after);
 	if (rc == PTL_NO_SPACE) {
 		port.short_of_room = 1;
 		return;
 	}
 	must(rc, "sendbuf_send");
-	node->sent++;
+	node->sent = after;
 	sending->begun = 1;
 	port.fetched += vectors;
 }
@@ -411,12 +437,12 @@ void mad_port_recv_header_post(void (*function)(int from, const void *header, si
 	port.function = function;
 }
 
-/* Returns the slot of a header to its sender. */
-static void give_back(int from)
+/* Returns a message's slots to its sender; `taken` includes them. */
+static void give_back(int from, uint64_t taken)
 {
 	struct node *node = &port.nodes[from];
-	uint32_t taken = ++port.taken[from];
 
+	port.taken[from] = taken;
 	if (taken - node->told < (port.window + 3) / 4)
 		return;
 	if (PtlPutRegion(port.plain, (uintptr_t)&port.taken[from], sizeof(taken), PTL_NO_ACK_REQ,
@@ -445,7 +471,7 @@ int mad_port_recv_header_poll(void)
 	memcpy(&start, port.slot, sizeof(start));
 	function(port.from, port.slot + sizeof(start), start.header);
 	port.slot = NULL;
-	give_back(port.from);
+	give_back(port.from, port.header.hdr_data);
 	return 1;
 }
 

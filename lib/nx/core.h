@@ -163,7 +163,7 @@ struct nx {
 	uint64_t inline_bytes;
 	int rank, size;
 	uint32_t window;                /* slots of each sender */
-	uint32_t eager;                 /* bytes */
+	uint32_t eager, eager_csend;    /* longest short message; the same of csend to one rank */
 	char *slots;                    /* window * size, then a system slot for each rank */
 	char *stage;                    /* copies of what this rank has in others' slots, or null */
 	uint8_t *sent, *given, *freed;  /* window * size counts each */

@@ -174,8 +174,9 @@ static int send_system(struct request *r)
 static int send_ordinary(struct request *r)
 {
 	uint32_t rank = (uint32_t)r->peer;
-	uint32_t count = r->bytes <= nx.eager ? slots_of(r->bytes) : 1;
-	int is_long = r->bytes > nx.eager, asks, error;
+	int is_csend = !r->counted && !r->hand && !r->parent;
+	int is_long = r->bytes > (is_csend ? nx.eager_csend : nx.eager), asks, error;
+	uint32_t count = is_long ? 1 : slots_of(r->bytes);
 	uint32_t first = find_slots(rank, count);
 
 	if (first == NO_SLOT && count > 1 && !nx.in_handler) {

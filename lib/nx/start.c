@@ -169,15 +169,19 @@ static void open_memory(void)
 {
 	size_t ranks = (size_t)nx.size, counts, bytes;
 	uint32_t window = SLOTS / (uint32_t)nx.size - 1;
+	int is_card = nx.inline_bytes < SYSTEM_BYTES;
 
 	nx.window = window < WINDOW_MOST ? window : WINDOW_MOST;
 	nx.eager = (nx.window / 16 < 1 ? 1 : nx.window / 16) * SLOT_BYTES;
 	if (nx.eager > EAGER_SLOTS * SLOT_BYTES)
 		nx.eager = EAGER_SLOTS * SLOT_BYTES;
+	nx.eager_csend = nx.eager;
+	if (is_card && nx.window / 4 * SLOT_BYTES > nx.eager)
+		nx.eager_csend = nx.window / 4 * SLOT_BYTES;
 	counts = ranks * nx.window;
 	bytes = counts * SLOT_BYTES + ranks * SYSTEM_BYTES;
 	nx.slots = memory(bytes);
-	if (nx.inline_bytes < nx.eager || nx.inline_bytes < SYSTEM_BYTES)
+	if (is_card)
 		nx.stage = memory(bytes);
 	nx.sent = memory(counts);
 	nx.given = memory(counts);

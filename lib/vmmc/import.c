@@ -196,7 +196,7 @@ int vmmc_unimport(vmmc_proxy_t proxy)
 
 	if (!vmmc_may_wait())
 		return VMMC_ECONTEXT;
-	import = vmmc_find_import(proxy);
+	import = vmmc_find_byte(proxy);
 	if (!import)
 		return VMMC_EPROXY;
 	unimport(import);
@@ -240,7 +240,7 @@ int vmmc_fence(vmmc_proxy_t proxy)
 
 	if (!vmmc_may_wait())
 		return VMMC_ECONTEXT;
-	import = vmmc_find_import(proxy);
+	import = vmmc_find_byte(proxy);
 	if (!import)
 		return VMMC_EPROXY;
 	if (import->mailbox.state)

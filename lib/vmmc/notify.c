@@ -72,6 +72,8 @@ int vmmc_block(void)
 {
 	int before = vmmc.blocked;
 
+	if (!vmmc.open)
+		return VMMC_ECONTEXT;
 	vmmc.blocked = 1;
 	return before;
 }
@@ -80,10 +82,11 @@ int vmmc_unblock(void)
 {
 	int before = vmmc.blocked;
 
+	if (!vmmc.open)
+		return VMMC_ECONTEXT;
 	vmmc.blocked = 0;
 	/* A notification that comes between the last check and the end of draining is seen here. */
-	while (vmmc.open && !vmmc.in_handler && !vmmc.blocked &&
-	       vmmc.waiting_first != vmmc.waiting_end)
+	while (!vmmc.in_handler && !vmmc.blocked && vmmc.waiting_first != vmmc.waiting_end)
 		drain();
 	return before;
 }

@@ -91,6 +91,7 @@ static int start(ptl_handle_md_t md, const void *source, size_t bytes, struct im
 static int start_long(const void *source, size_t bytes, struct import *import, uint64_t bits,
                       uint64_t offset, volatile int32_t *completion)
 {
+	int32_t before = *completion;
 	uint32_t element;
 	int result;
 
@@ -103,7 +104,7 @@ static int start_long(const void *source, size_t bytes, struct import *import, u
 	vmmc.sends[element - 1].completion = completion;
 	result = start(vmmc.told, source, bytes, import, bits, offset, header(import, element));
 	if (result) {
-		*completion = result;
+		*completion = before;
 		vmmc.sends[element - 1].taken = 0;
 	}
 	return result;

@@ -223,6 +223,14 @@ static inline struct import *vmmc_find_import(vmmc_proxy_t proxy)
 	return import->tag == tag && tag ? import : NULL;
 }
 
+/* The same, if the address is one of the area's bytes. */
+static inline struct import *vmmc_find_byte(vmmc_proxy_t proxy)
+{
+	struct import *import = vmmc_find_import(proxy);
+
+	return import && (proxy & (PROXY_OFFSETS - 1)) < import->bytes ? import : NULL;
+}
+
 /* send.c: waits until all copies are sent; the handlers of `sent` and `refused` */
 void vmmc_end_copies(void);
 void vmmc_on_sent(ptl_event_t *event);

@@ -82,15 +82,16 @@ int FM_finalize(void);
 int FM_barrier(void);
 
 /* Names a handler; null takes the name away. Messages for an index without a handler are
- * discarded and counted. */
+ * discarded and counted. May be called at any time, also before FM_initialize. */
 int FM_register(unsigned index, FM_handler *handler);
 
 /* ---- sending [4.1, table 2] ---- */
 
 /*
  * Begins a message of `size` bytes to rank `dest`, which may be this one, for the handler with
- * that index there. Null with errno: as above, EAGAIN: FM_STREAMS messages to that rank are
- * open, or 32 in all. Waits for nothing. Handlers may call it.
+ * that index there. Null with errno: as above, EAGAIN: the caller itself has FM_STREAMS messages to
+ * that rank open, or 128 in all. If the program and handlers together have as many, it waits
+ * like FM_send_piece until one ends. Handlers may call it.
  */
 FM_stream *FM_begin_message(unsigned dest, size_t size, unsigned handler);
 

@@ -48,7 +48,7 @@ int FMM_initialize(void);
 int FMM_finalize(void);
 
 /* Sends `bytes` bytes (at most FM_LONGEST - 8) with a tag of 0 or more. They may be changed when it
- * returns. Waits for credit like FM_send_piece. EINVAL, EHOSTDOWN. */
+ * returns. Waits for credit like FM_send_piece. EINVAL, EHOSTDOWN; over 1.1 ENOMEM. */
 int FMM_send(unsigned dest, int tag, const void *buf, size_t bytes);
 
 /* Posts a receive for a rank or FMM_ANY, and a tag or FMM_ANY. Does not wait. EINVAL. */
@@ -63,7 +63,7 @@ int FMM_wait(struct FMM_request *request, struct FMM_status *status);
 /* FMM_irecv and FMM_wait. */
 int FMM_recv(int source, int tag, void *buf, size_t bytes, struct FMM_status *status);
 
-/* 1: a message has come that a receive would take; 0: none. Does not wait. */
+/* 1: a message has come that a receive would take; 0: none. Does not wait. EINVAL. */
 int FMM_probe(int source, int tag, struct FMM_status *status);
 
 #ifdef __cplusplus

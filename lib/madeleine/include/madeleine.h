@@ -16,8 +16,12 @@
  * - Two nodes that send long messages to each other at the same time deadlock if neither is in
  *   recvbuf_receive. The paper uses threads against that.
  * - Order: messages from one node to another are received in the order in which they were sent.
- *   Every node has room for 64 unreceived messages from each other node (fewer in jobs of more than
- *   16 ranks); when it is full, sendbuf_send waits.
+ *   Every node has room for 64 unreceived headers from each other node (fewer in jobs of more than
+ *   16 ranks), over cards for 256 KB (less in jobs of more than 8 ranks); when it is full,
+ *   sendbuf_send waits.
+ * - Short messages travel with their headers and are copied on both sides: bodies (all that is not
+ *   RECV_EXPRESS) of up to MAD_SHORT bytes (madeleine_port.h); over cards, up to 64 KB, and in jobs
+ *   of more than 8 ranks up to 512 KB divided by the ranks.
  */
 #ifndef MADELEINE_H
 #define MADELEINE_H
@@ -46,12 +50,13 @@ void mad_init(int *argc, char ***argv, int *nodes, int *me);
 void mad_exit(void);
 
 /* Bytes of the program that this library has copied so far: all that is packed with SND_SAFER
- * or RECV_EXPRESS, and messages of up to MAD_SHORT bytes (madeleine_port.h). */
+ * or RECV_EXPRESS, and the bodies of short messages. */
 uint64_t mad_copied(void);
 
 /* ---- sending ---- */
 
-/* Begins a message to a node, which may be this one only if it has no long pieces. */
+/* Begins a message to a node, which may be this one only if its body has at most MAD_SHORT bytes,
+ * and MAD_HEADER_MOST with the header. */
 void sendbuf_init(int dest_node);
 
 /*

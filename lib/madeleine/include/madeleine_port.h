@@ -20,7 +20,8 @@ extern "C" {
 
 #define MAD_HEADER_MOST 960     /* bytes of a header */
 #define MAD_SHORT       256     /* a body of up to this many bytes travels with its header if the
-                                   two are no longer than a longest header; both sides copy it */
+                                   two are no longer than a longest header; both sides copy it.
+                                   Portals over cards copies longer ones too (madeleine.h) */
 
 /* init: *config_size ranks, *task this one's. A barrier of all. */
 void mad_port_init(int *argc, char ***argv, int *config_size, int *task);

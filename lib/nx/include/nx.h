@@ -20,7 +20,9 @@
  * - A message moves without calls of either side once its receive is posted (crecv, irecv, hrecv):
  *   it lands in the receive's buffer. If a message of up to 4 KB (less in jobs of more than 15 ranks)
  *   comes before its receive, the library keeps it, and csend does not wait for the receive. A longer
- *   one stays at the sender until the receive is posted.
+ *   one stays at the sender until the receive is posted. Over cards csend to one node
+ *   (not in a handler) copies up to 64 KB, with more than 3 ranks 256 KB divided by the ranks, and
+ *   does not wait for the receive either.
  * - Each rank has 4,096 slots of 256 bytes for early messages, divided equally among all senders,
  *   at most 1,024 each. A sender whose share is used up waits in csend (up to a quarter of it may
  *   be free without the sender knowing). isend returns, and the message leaves later, in order,
@@ -80,7 +82,8 @@ void flick(void);               /* handles what has arrived, once */
 
 /*
  * Send `count` bytes to `node`; -1: to all others. csend returns when the buffer may be used again:
- * at once for up to 4 KB while there are slots; otherwise when the receiver has taken the message.
+ * at once for up to 4 KB (over cards 64 KB, see above) while there are slots; otherwise when the
+ * receiver has taken the message.
  * isend returns a message id at once. hsend calls `handler` when the buffer may be used again.
  * EQTYPE, EQLEN, EQNODE, EQPID, EQPBUF, EQNOMID, EQNOACT; csend in a handler: EQHAND.
  */

@@ -99,7 +99,7 @@ enum {
 
 /*
  * Exports `bytes` bytes from `start` on as `name` (1 to 63 bytes). Any address and any length
- * above 0 is allowed [M: the paper exports whole pages].
+ * above 0 is allowed, up to 64 GB [M: the paper exports whole pages].
  *   importers   `count` ranks that may import it; null: every rank, `count` is ignored
  *   flags       0 or VMMC_SPIN
  *   handler     of notifications, or null: then sends with a notification are refused
@@ -164,7 +164,8 @@ int SendMsg(const void *source, vmmc_proxy_t destination, size_t bytes);
 int vmmc_send(const void *source, vmmc_proxy_t destination, size_t bytes, int flags,
               volatile int32_t *completion);
 
-/* Waits until an asynchronous send is done; returns its completion word. */
+/* Waits until an asynchronous send is done; returns its completion word. A handler may call it;
+ * where it would wait it returns VMMC_ECONTEXT. VMMC_EINVAL: a null pointer. */
 int vmmc_wait_send(volatile int32_t *completion);
 
 /* Waits until everything that was sent to this import is in place. VMMC_OK, VMMC_EREVOKED,
@@ -187,11 +188,11 @@ int vmmc_wait_until(int (*ready)(void *argument), void *argument, int rank, int 
 /* ---- notifications [V 2] ---- */
 
 /* From now on notifications are queued, in order, instead of calling handlers. Returns 1 if they
- * were already blocked, else 0. Handlers may call it. */
+ * were already blocked, else 0; VMMC_ECONTEXT before vmmc_init. Handlers may call it. */
 int vmmc_block(void);
 
 /* Calls the handlers of queued notifications, and of new ones as they come. Returns 1 if they were
- * blocked before, else 0. If a handler calls it, the queued ones are called after that handler. */
+ * blocked before, else 0; VMMC_ECONTEXT before vmmc_init. If a handler calls it, the queued ones are called after that handler. */
 int vmmc_unblock(void);
 
 #ifdef __cplusplus

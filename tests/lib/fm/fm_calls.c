@@ -114,10 +114,15 @@ static void pieces(void)
 
 static void limit(void)
 {
-
 	wanted += 10;
-	for (int i = 0; i < 10; i++)
-		send(next, source, 100, KEEP);
+	for (int i = 0; i < 10; i++) {
+		FM_stream *stream = begin(next, 100, KEEP);
+
+		/* Bytes that travel in the packet's header are counted too. */
+		OK(FM_send_piece(stream, source, FM_INLINE));
+		OK(FM_send_piece(stream, source, 100 - FM_INLINE));
+		OK(FM_end_message(stream));
+	}
 	TRUE(FM_extract(0) == 0);
 	while (done < wanted) {
 		unsigned ended = done;

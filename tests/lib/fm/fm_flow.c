@@ -8,10 +8,11 @@
  *             answer each
  *   long      ranks in pairs send each other COUNT messages of 1 MB, both at a time
  *   silent    rank 0 does not extract until the others have sent half a ring's messages
+ *   open      rank 0 opens as many messages as it may, 128 in all, and one more
  */
 #include "fm_test.h"
 
-enum { NUMBERED = 1, REQUEST, ANSWER, LONG, BYTES = 1 << 20, REQUEST_MOST = 6000 };
+enum { NUMBERED = 1, REQUEST, ANSWER, LONG, OPENED, BYTES = 1 << 20, REQUEST_MOST = 6000 };
 
 static unsigned volatile got, answered;
 static unsigned from[FM_RANKS];
@@ -144,6 +145,28 @@ static void silent(void)
 	TRUE(PtlNIFini(ni) == PTL_OK);
 }
 
+static int opened(FM_stream *stream, unsigned sender)
+{
+	TRUE(FM_stream_bytes(stream) == 1 && sender == 0);
+	got++;
+	return FM_CONTINUE;
+}
+
+static void open_all(void)
+{
+	unsigned peers = ranks < 128 / FM_STREAMS ? ranks : 128 / FM_STREAMS;
+	FM_stream *open[128];
+
+	for (unsigned i = 0; rank == 0 && i < peers * FM_STREAMS; i++)
+		TRUE((open[i] = FM_begin_message(i / FM_STREAMS, 1, OPENED)));
+	TRUE(rank || (!FM_begin_message(ranks - 1, 1, OPENED) && errno == EAGAIN));
+	for (unsigned i = 0; rank == 0 && i < peers * FM_STREAMS; i++) {
+		OK(FM_send_piece(open[i], bytes, 1));
+		OK(FM_end_message(open[i]));
+	}
+	extract_until(&got, rank < peers ? FM_STREAMS : 0);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -155,6 +178,7 @@ int main(int argc, char **argv)
 	OK(FM_register(REQUEST, request));
 	OK(FM_register(ANSWER, answer));
 	OK(FM_register(LONG, is_long));
+	OK(FM_register(OPENED, opened));
 	OK(FM_barrier());
 	if (!strcmp(what, "sleeper"))
 		sleeper(count);
@@ -166,6 +190,8 @@ int main(int argc, char **argv)
 		both(count);
 	else if (!strcmp(what, "silent"))
 		silent();
+	else if (!strcmp(what, "open"))
+		open_all();
 	else
 		TRUE(!"a mode");
 	OK(FM_finalize());

@@ -180,9 +180,38 @@ static void many(void)
 	}
 }
 
+static int called;
+
+/* A handler of Fast Messages, which may not use sockets. */
+static int calls(FM_stream *stream, unsigned sender)
+{
+	struct FMS_pollfd polled = { .socket = listener };
+
+	(void)stream;
+	FAILS(FMS_open(), EBUSY);
+	FAILS(FMS_listen(PORT + 1), EBUSY);
+	FAILS(FMS_connect(sender, PORT, 0), EBUSY);
+	FAILS(FMS_connect(sender, PORT, 1), EBUSY);
+	FAILS(FMS_accept(listener, 0), EBUSY);
+	FAILS(FMS_send(listener, out, 1), EBUSY);
+	FAILS(FMS_recv(listener, in, 1), EBUSY);
+	FAILS(FMS_set_blocking(listener, 0), EBUSY);
+	FAILS(FMS_poll(&polled, 1, 0), EBUSY);
+	FAILS(FMS_close(listener), EBUSY);
+	called = 1;
+	return FM_CONTINUE;
+}
+
 static void arguments(void)
 {
 	struct FMS_pollfd polled = { .socket = 200 };
+	FM_stream *stream;
+
+	OK(FM_register(1, calls));
+	TRUE((stream = FM_begin_message(rank, 0, 1)));
+	OK(FM_end_message(stream));
+	while (!called)
+		OK(FM_extract(1));
 
 	FAILS(FMS_listen(PORT), EADDRINUSE);
 	FAILS(FMS_connect(ranks, PORT, 1), EINVAL);

@@ -8,11 +8,13 @@
  *   reverse  rank 1 sends types upwards, rank 0 receives them downwards
  *   long     messages that do not fit into slots, likewise to a sleeper
  *   mixed    lengths of 0 to 9,000 bytes to a sleeper
+ *   kept     csend of up to 64 KB that is received after a later one: only over cards it does not
+ *            wait for its receive
  */
 #include "nx_test.h"
 #include <stdlib.h>
 
-enum { MOST = 10000 };
+enum { MOST = 70000 };
 
 static char out[MOST], in[MOST];
 static long me, ranks, count;
@@ -92,6 +94,26 @@ static void in_reverse(void)
 	}
 }
 
+static void kept(void)
+{
+	for (long i = 0; i < count; i++) {
+		long bytes = 65536 - i % 5 * 10000;
+
+		if (me == 1) {
+			fill(out, (size_t)bytes, (uint32_t)i);
+			csend(1, out, bytes, 0, 0);
+			csend(2, &i, sizeof(i), 0, 0);
+			crecv(3, in, 0);
+		} else if (me == 0) {
+			crecv(2, in, MOST);
+			crecv(1, in, MOST);
+			EQUAL(infocount(), bytes);
+			CHECK(is_filled(in, (size_t)bytes, (uint32_t)i));
+			csend(3, in, 0, 1, 0);
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	CHECK(argc == 3);
@@ -104,6 +126,8 @@ int main(int argc, char **argv)
 		each_to_each();
 	else if (!strcmp(argv[1], "reverse"))
 		in_reverse();
+	else if (!strcmp(argv[1], "kept"))
+		kept();
 	else
 		to_a_sleeper(argv[1]);
 	gsync();

@@ -118,6 +118,7 @@ static void bad_sends(vmmc_proxy_t proxy)
 	EQUAL(word, 5);
 	FAILS(VMMC_EFAULT, vmmc_send(NULL, proxy, 8, VMMC_ASYNC, &word));
 	FAILS(VMMC_EFAULT, vmmc_send(NULL, proxy, sizeof area, VMMC_ASYNC, &word));
+	EQUAL(word, 5);
 	FAILS(VMMC_EPROXY, SendMsg(area, proxy + PAGE, sizeof area));
 	FAILS(VMMC_EPROXY, SendMsg(area, proxy + 1, sizeof area));
 	FAILS(VMMC_EPROXY, SendMsg(area, proxy - PAGE, 8));
@@ -130,6 +131,8 @@ static void bad_sends(vmmc_proxy_t proxy)
 	OK(SendMsg(NULL, proxy + sizeof area, 0));
 	OK(vmmc_fence(proxy));
 	FAILS(VMMC_EPROXY, vmmc_fence(proxy + (1ULL << 36)));
+	FAILS(VMMC_EPROXY, vmmc_fence(proxy + sizeof area));
+	FAILS(VMMC_EPROXY, vmmc_unimport(proxy + sizeof area));
 }
 
 /* Sources that begin in the process's memory and end outside: nothing of them is sent. */
@@ -389,6 +392,8 @@ static void reopened(void)
 	FAILS(VMMC_ECONTEXT, vmmc_fence(proxy));
 	FAILS(VMMC_ECONTEXT, vmmc_barrier());
 	FAILS(VMMC_ECONTEXT, vmmc_wait(words, 0, 0, 0));
+	FAILS(VMMC_ECONTEXT, vmmc_block());
+	FAILS(VMMC_ECONTEXT, vmmc_unblock());
 	OK(vmmc_init());
 	OK(vmmc_init());
 	FAILS(VMMC_EPROXY, SendMsg(area, proxy, 8));

@@ -139,11 +139,38 @@ static void probed(void)
 	while (!FMM_test(&request, &status))
 		OK(FM_wait(1000));
 	is_status(&status, before, 5, 10);
+	for (int tag = 0; tag < 4; tag++)
+		send((int)rank, tag, 6, 10);
+	TRUE(FMM_probe((int)rank, 3, 0) == 1);  /* it has come, though behind others */
+	for (int tag = 0; tag < 4; tag++)
+		receive((int)rank, tag, 6, 10);
+}
+
+enum { CALLS = 1 };
+
+static int called;
+
+/* A handler of Fast Messages, which may not use the layer. */
+static int calls(FM_stream *stream, unsigned sender)
+{
+	static struct FMM_request request;
+
+	(void)stream;
+	FAILS(FMM_send(sender, 1, out, 1), EBUSY);
+	FAILS(FMM_irecv(0, 1, out, 1, &request), EBUSY);
+	FAILS(FMM_recv(0, 1, out, 1, 0), EBUSY);
+	FAILS(FMM_wait(&request, 0), EBUSY);
+	FAILS(FMM_test(&request, 0), EBUSY);
+	FAILS(FMM_probe(0, 1, 0), EBUSY);
+	FAILS(FMM_finalize(), EBUSY);
+	called = 1;
+	return FM_CONTINUE;
 }
 
 static void arguments(void)
 {
 	struct FMM_request request;
+	FM_stream *stream;
 
 	FAILS(FMM_send(ranks, 1, out, 1), EINVAL);
 	FAILS(FMM_send(0, -1, out, 1), EINVAL);
@@ -155,6 +182,14 @@ static void arguments(void)
 	FAILS(FMM_irecv(0, 1, out, 1, 0), EINVAL);
 	FAILS(FMM_wait(0, 0), EINVAL);
 	FAILS(FMM_test(0, 0), EINVAL);
+	FAILS(FMM_probe((int)ranks, 1, 0), EINVAL);
+	FAILS(FMM_probe(-2, 1, 0), EINVAL);
+	FAILS(FMM_probe(0, -2, 0), EINVAL);
+	OK(FM_register(CALLS, calls));
+	TRUE((stream = FM_begin_message(rank, 0, CALLS)));
+	OK(FM_end_message(stream));
+	while (!called)
+		OK(FM_extract(1));
 }
 
 /* ---- random ---- */

@@ -1,11 +1,16 @@
 """`margay cc` and tools/x86_64-margay-gcc: compile and link like mpicc, refuse what cannot run."""
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from harness import BUILD, ROOT
 
 pytestmark = pytest.mark.launcher
+
+MPIEXEC = ROOT / "tools" / "mpiexec"
 
 MAIN = '#include <stdio.h>\nint helper(int);\nint main(void) { printf("%d\\n", helper(20)); }\n'
 HELPER = '#ifndef ADD\n#define ADD 0\n#endif\nint helper(int x) { return x + ADD; }\n'
@@ -214,6 +219,59 @@ def test_runnable(margay, tmp_path):
     run = margay(program=tmp_path / "sub" / "an echo", env={"MARGAY_RUN_OPTIONS": "-n 2 --argv0 x"})
     assert run.ok().lines == ["x", "x"]
     assert margay("run", "sub/an echo.elf", "one").ok().lines == ["sub/an echo.elf", "one"]
+
+
+def test_run_takes_a_runnable_script(margay, tmp_path):
+    """`mpiexec -n 4 ./NAME` of a program's own tests names the script: its image runs, with its
+    name. A damaged script, and one without its image, is refused."""
+    (tmp_path / "echo.c").write_text(ECHO)
+    (tmp_path / "sub").mkdir()
+    margay("cc", "--runnable", "echo.c", "-o", "sub/an echo").ok()
+    (tmp_path / "other").symlink_to("sub/an echo")
+    for name in ("sub/an echo", "./other"):
+        run = margay("run", "--no-prefix", "-n", "2", name, "a  b").ok()
+        assert run.lines == [name, "a  b"] * 2
+    options = {"MARGAY_RUN_OPTIONS": "-n 3 --argv0 x"}
+    for run in (margay("run", "--no-prefix", "-n", "2", "sub/an echo", env=options),
+                margay("-n", "2", "sub/an echo", program=MPIEXEC, env=options)):
+        assert run.ok().lines == ["x", "x"]
+    run = margay("run", "sub/an echo", env={"MARGAY_RUN_OPTIONS": "--mem 64 sub"})
+    assert "MARGAY_RUN_OPTIONS: sub is not an option" in run.status(125).stderr
+    script = (tmp_path / "sub" / "an echo").read_text()
+    for damaged in (script[:script.index("exec")], script.replace(".elf'", ".elf"),
+                    script.replace(' "$@"', "")):
+        (tmp_path / "damaged").write_text(damaged)
+        assert "damaged is a script" in margay("run", "damaged").status(125).stderr
+    (tmp_path / "sub" / "an echo.elf").unlink()
+    assert "an echo.elf: No such file" in margay("run", "sub/an echo").status(125).stderr
+
+
+CMAKE = """\
+cmake_minimum_required(VERSION 3.13)
+project(echo C)
+include(CheckCSourceRuns)
+check_c_source_runs("int main(void) { return 0; }" RUNS)
+message("RUNS=${RUNS}")
+add_executable(echo echo.c)
+enable_testing()
+add_test(NAME target COMMAND echo by-target)
+add_test(NAME file COMMAND $<TARGET_FILE:echo> by-file)
+add_test(NAME ranks COMMAND ${MPIEXEC_EXECUTABLE} -n 2 $<TARGET_FILE:echo> by-rank)
+add_test(NAME shell COMMAND sh -c "$<TARGET_FILE:echo> by-shell | tail -n 1")
+"""
+
+
+def test_cmake_runs_runnable_programs(margay, tmp_path):
+    """ctest's tests by a target's name, its file, mpiexec and a shell, all with --runnable."""
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE)
+    (tmp_path / "echo.c").write_text(ECHO)
+    cmake, ctest = Path("/usr/bin/cmake"), Path("/usr/bin/ctest")
+    margay("-B", "out", f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake/margay.cmake",
+           "-DCMAKE_EXE_LINKER_FLAGS=--runnable", program=cmake).ok().says("^RUNS=1$")
+    margay("--build", "out", program=cmake).ok()
+    run = margay("--test-dir", "out", "-V", program=ctest).ok()
+    for way, times in (("target", 1), ("file", 1), ("rank", 2), ("shell", 1)):
+        assert len(re.findall(f"^\\d: by-{way}$", run.stdout, re.M)) == times
 
 
 def test_runnable_replaces_a_link_and_compiles_objects(margay, sources):

@@ -46,7 +46,8 @@ exit status: 0 if all ranks returned 0, else the first failing rank's;
   128 + signal after a fault or a machine's death (134 after abort); 124 timeout;
   130 Ctrl-C; 143 SIGTERM; 125 margay's own errors.
 environment: MARGAY_QEMU (QEMU to use), MARGAY_BOOT_SECONDS (time to reach main),
-  MARGAY_BUILD (build folder), XDG_CACHE_HOME (where margay keeps what it learnt about KVM).
+  MARGAY_BUILD (build folder), XDG_CACHE_HOME (where margay keeps what it learnt about KVM),
+  MARGAY_RUN_OPTIONS (options that come before those of the command line).
 """
 CC_TEXT = """\
 usage: margay cc [options] FILES...

@@ -44,19 +44,12 @@ class Image:
     """An open application. QEMU loads `fd`, so a rebuild meanwhile does not matter."""
 
     def __init__(self, path: str) -> None:
+        self.fd, data = _open(path)
+        if data[:2] == b"#!" and (image := _image_of_script(data)):
+            os.close(self.fd)
+            path = image
+            self.fd, data = _open(path)
         self.path = Path(os.path.abspath(path))
-        try:
-            # A named pipe would wait for its writer, a device may have no end.
-            self.fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-            kind = os.fstat(self.fd).st_mode
-            if stat.S_ISDIR(kind):
-                raise IsADirectoryError(21, "is a directory")
-            if not stat.S_ISREG(kind):
-                raise MargayError(f"{path} is a pipe or a device, not an application for nodes", CURE)
-            with open(self.fd, "rb", closefd=False) as file:
-                data = file.read()
-        except OSError as error:
-            raise MargayError(f"{path}: {error.strerror}", _missing(path)) from None
         self.event_slots = 0      # that the program asks for (MARGAY_EVENT_SLOTS), or 0
         self.app_bytes = 0        # of the application's program, data and bss in the segment
         self._inspect(path, data)
@@ -99,6 +92,28 @@ class Image:
             raise MargayError(f"{path} asks for {self.event_slots} event slots (MARGAY_EVENT_SLOTS); "
                               f"{LEAST_SLOTS} to {MOST_SLOTS} are possible",
                               "link it again with a number that is possible")
+
+
+def _open(path: str) -> tuple[int, bytes]:
+    """The file, open, and its bytes."""
+    try:
+        # A named pipe would wait for its writer, a device may have no end.
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        kind = os.fstat(fd).st_mode
+        if stat.S_ISDIR(kind):
+            raise IsADirectoryError(21, "is a directory")
+        if not stat.S_ISREG(kind):
+            raise MargayError(f"{path} is a pipe or a device, not an application for nodes", CURE)
+        with open(fd, "rb", closefd=False) as file:
+            return fd, file.read()
+    except OSError as error:
+        raise MargayError(f"{path}: {error.strerror}", _missing(path)) from None
+
+
+def _image_of_script(data: bytes) -> str | None:
+    """The image that a script of `margay cc --runnable` runs: mpiexec and ctest name the script."""
+    from .runnable import image_of_script
+    return image_of_script(data)
 
 
 def _notes(data: bytes) -> list[tuple[int, int]]:

@@ -27,7 +27,11 @@ def quiet(_text: str) -> None:
 
 
 def run(args: list[str]) -> int:
-    options = parse(args)
+    preset = os.environ.get("MARGAY_RUN_OPTIONS", "").split()
+    options = parse([*preset, *args])
+    if len(options.args) >= len(args):
+        raise MargayError(f"MARGAY_RUN_OPTIONS: {options.app} is not an option",
+                          "the variable has options only, the command names the application")
     folders.choose(options)
     return run_options(options)
 

@@ -9,10 +9,15 @@ import os
 from .paths import COMMAND
 
 IMAGE = ".elf"
-SCRIPT = """\
+HEAD = """\
 #!/bin/sh
 # margay cc --runnable made this: it runs the image on a node.
-exec {margay} run --no-prefix --argv0 "$0" ${{MARGAY_RUN_OPTIONS-}} {image} "$@"
+"""
+# The variable's options come last, and only once: margay run reads it too.
+SCRIPT = HEAD + """\
+options=${{MARGAY_RUN_OPTIONS-}}
+unset MARGAY_RUN_OPTIONS
+exec {margay} run --no-prefix --argv0 "$0" $options {image} "$@"
 """
 
 
@@ -37,6 +42,18 @@ def write_script(output: str) -> None:
         file.write(SCRIPT.format(margay=quote(str(COMMAND)), image=quote(image)))
         os.fchmod(file.fileno(), 0o777 & ~_umask())
     os.replace(new, output)
+
+
+def image_of_script(data: bytes) -> str | None:
+    """The image that a script of write_script() runs; None if this is something else."""
+    from shlex import split
+    if not data.startswith(HEAD.encode()):
+        return None
+    try:
+        words = split(data.decode("utf-8", errors="surrogateescape"), comments=True)
+    except ValueError:        # a quotation mark without its second one: damaged
+        return None
+    return words[-2] if words[-1:] == ["$@"] else None
 
 
 def _umask() -> int:

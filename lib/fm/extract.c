@@ -317,6 +317,8 @@ int FM_extract(size_t bytes)
 
 	if (!is_usable())
 		return -1;
+	if (!bytes)
+		return 0;
 	fm_serve();
 	while (taken < bytes && (more = fm_take_packet()))
 		taken += more;

@@ -228,10 +228,8 @@ int FMM_test(struct FMM_request *request, struct FMM_status *status)
 {
 	if (!request)
 		return fail(EINVAL);
-	if (!is_usable())
+	if (request->state != REQUEST_DONE && match_extract() < 0)
 		return -1;
-	if (request->state != REQUEST_DONE)
-		match_extract();
 	if (request->state != REQUEST_DONE)
 		return 0;
 	return ended(request, status) ? -1 : 1;
@@ -241,12 +239,11 @@ int FMM_wait(struct FMM_request *request, struct FMM_status *status)
 {
 	if (!request)
 		return fail(EINVAL);
-	if (!is_usable())
-		return -1;
 	while (request->state != REQUEST_DONE) {
 		int there;
 
-		match_extract();
+		if (match_extract() < 0)
+			return -1;
 		if (request->state == REQUEST_DONE)
 			break;
 		there = FM_wait(LOOK_MS);

@@ -1,8 +1,8 @@
 /*
  * Madeleine's portability interface on Portals. A header is one put into slots that its sender
  * owns at the receiver; a short body is in the same put. A longer body stays where it is, and the
- * receiver gets it (PtlGet) to its final address: only the header is copied. Over cards a get costs
- * a halting sender two more interrupts, so bodies are short up to some slots.
+ * receiver gets it (PtlGet) to its final address: only the header is copied. Over cards a get wakes
+ * halted nodes twice more, so there bodies of up to a quarter of a sender's slots are short.
  *
  *   PORTAL_HEADER   slots: `window` for each sender, which takes them in turn, and for a message
  *                   of several slots so many in a row

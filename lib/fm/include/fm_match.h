@@ -9,10 +9,10 @@
  * them. A message that comes before its receive is kept in the library's memory. One that is longer
  * than its receive's buffer is truncated: see FMM_status.
  *
- * Results and context as in <fm.h>; handlers of Fast Messages may not call it (EBUSY). While a call
- * waits it extracts messages, including those for other handlers. The wait ends with its message,
- * or with EHOSTDOWN when the rank that it waits for is gone; with FMM_ANY as source, when any rank
- * is.
+ * Results and context as in <fm.h>; handlers of Fast Messages may not call it (EBUSY), except to ask
+ * for the status of a complete receive. While a call waits it extracts messages, including those
+ * for other handlers. The wait ends with its message, or with EHOSTDOWN when the rank that it waits
+ * for is gone; with FMM_ANY as source, when any rank is.
  */
 #ifndef FM_MATCH_H
 #define FM_MATCH_H

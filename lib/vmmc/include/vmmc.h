@@ -192,7 +192,8 @@ int vmmc_wait_until(int (*ready)(void *argument), void *argument, int rank, int 
 int vmmc_block(void);
 
 /* Calls the handlers of queued notifications, and of new ones as they come. Returns 1 if they were
- * blocked before, else 0; VMMC_ECONTEXT before vmmc_init. If a handler calls it, the queued ones are called after that handler. */
+ * blocked before, else 0; VMMC_ECONTEXT before vmmc_init. If a handler calls it, the queued ones are
+ * called after that handler. */
 int vmmc_unblock(void);
 
 #ifdef __cplusplus

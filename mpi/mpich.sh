@@ -120,6 +120,8 @@ margay-sources: $(BUILT_SOURCES)
 margay-libraries: $(lib_LTLIBRARIES)
 shared_windows.o: src/binding/c/rma/shared_windows.c
 	$(COMPILE) -c -o $@ $<
+comm_join.o: src/mpi/spawn/comm_join.c
+	$(COMPILE) -c -o $@ $<
 end
 for goal in margay-sources margay-libraries; do
 	make -j"$jobs" $goal >>"$log" 2>&1 || fail "making $goal"
@@ -132,12 +134,18 @@ for file in include/mpi.h include/mpif.h include/mpi.mod include/mpi_f08.mod lib
 	lib/libmpifort.a lib/libmpicxx.a; do
 	[ -s "$work/install/$file" ] || fail "installing $file"
 done
-# MPI_Win_allocate_shared with a check that this device leaves out.
-cp "$here/../mpi/shared_windows.c" "$source/src/binding/c/rma"
-make shared_windows.o >>"$log" 2>&1 || fail "compiling shared_windows.c"
-member=$(ar t "$work/install/lib/libmpi.a" | grep win_allocate_shared.o)
-ar d "$work/install/lib/libmpi.a" "$member" >>"$log" 2>&1 &&
-	ar r "$work/install/lib/libmpi.a" shared_windows.o >>"$log" 2>&1 || fail "replacing $member"
+# replace NAME FOLDER MEMBER: compiles mpi/NAME.c, which includes a file of MPICH's FOLDER, in place of
+# the object MEMBER.
+replace() {
+	cp "$here/../mpi/$1.c" "$source/$2"
+	make "$1.o" >>"$log" 2>&1 || fail "compiling $1.c"
+	member=$(ar t "$work/install/lib/libmpi.a" | grep "$3")
+	ar d "$work/install/lib/libmpi.a" "$member" >>"$log" 2>&1 &&
+		ar r "$work/install/lib/libmpi.a" "$1.o" >>"$log" 2>&1 || fail "replacing $member"
+}
+# MPI_Win_allocate_shared with a check that this device leaves out, and MPI_Comm_join without sockets.
+replace shared_windows src/binding/c/rma win_allocate_shared.o
+replace comm_join src/mpi/spawn spawn_impl.o
 # A tool between program and library (PMPI) defines some of these itself; in MPICH they are in one
 # object with all others.
 objcopy --wildcard --weaken-symbol='mpi_*_f08ts_' --weaken-symbol='mpi_*_f08_' \

@@ -90,6 +90,8 @@ def test_nearest_option(wrong, right):
 
 @pytest.mark.parametrize("words, check", [
     (["-x", "A=1"], lambda o: o.env == ["A=1"]), (["-genv", "A", "1"], lambda o: o.env == ["A=1"]),
+    (["-env", "A", "1"], lambda o: o.env == ["A=1"]), (["-env", "A=1"], lambda o: o.env == ["A=1"]),
+    (["--no-prefix", "--mca", "btl", "self", "-l"], lambda o: not o.no_prefix),
     (["-s", "all"], lambda o: o.stdin_ranks == [0, 1]), (["-stdin", "1"], lambda o: o.stdin_ranks == [1]),
     (["--stdin=none"], lambda o: o.stdin_ranks == []), ([], lambda o: o.stdin_ranks == [0]),
     (["--bind-to", "core"], lambda o: o.bind_to == "core" and not o.notes),

@@ -157,6 +157,9 @@ def test_mpiexec(margay, app, tmp_path):
         assert len(run.lines) == 2 and "[" not in run.stdout
         assert all(margay("-n", 2, "-l", app("hello"), program=TOOLS / name).ok().of_rank(rank)
                    for rank in range(2))
+    run = margay("-n", 2, "--allow-run-as-root", app("hello"), "-l", program=TOOLS / "mpiexec").ok()
+    assert "[" not in run.stdout, "-l is the application's"
+    margay("-env", "A", "b", "--mca", "btl", "self", "-l", app("hello"), program=TOOLS / "mpiexec").ok()
 
 
 @pytest.mark.parametrize("words, says", [

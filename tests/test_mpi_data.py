@@ -94,6 +94,11 @@ def test_spawn(margay):
     said.says("^margay: a process cannot start another: each has its own node")
 
 
+def test_join(margay):
+    run(margay, "limits", 2, "join").prints(
+        r"MPI_Comm_join\(\d+\).*: Descriptor 0 is no socket: nodes have none")
+
+
 def test_shared_memory(margay):
     """Ranks share no memory: the only shared windows are those of a rank with itself."""
     run(margay, "limits", 2, "shared").prints(

@@ -12,7 +12,8 @@ LOSS = ("--link", "virtio", "--faults", "seed=7,loss=1%")
 LINKS: dict[str, tuple[str, ...]] = {"shm": (), "virtio": ("--link", "virtio"), "loss": LOSS}
 OVER = pytest.mark.parametrize("over", list(LINKS))
 
-INFO = "offered hinted vectors names busy incomplete options peers events not_offered".split()
+INFO = ("offered hinted more_than_offered flags vectors names busy incomplete options peers events "
+        "not_offered").split()
 
 MESSAGES = ("posted early untagged matching vectors truncated injected arguments bad_memory "
             "cancelled peeked delivery").split()

@@ -122,8 +122,10 @@ static ssize_t atomic(struct fid_ep *ep, const struct fi_msg_atomic *msg,
 	void *copy = 0;
 
 	if (msg->iov_count > IOV_PIECES || msg->rma_iov_count > IOV_PIECES ||
-	    results > IOV_PIECES || compares > IOV_PIECES || (flags & FI_REMOTE_CQ_DATA))
+	    results > IOV_PIECES || compares > IOV_PIECES)
 		return -FI_EINVAL;
+	if (flags & ~ACCESS_FLAGS)
+		return -FI_EBADFLAGS;
 	for (size_t i = 0; i < msg->rma_iov_count; i++) {
 		remote[i] = (struct fi_rma_iov){ msg->rma_iov[i].addr,
 						 msg->rma_iov[i].count * bytes,

@@ -18,7 +18,7 @@
 		     FI_DELIVERY_COMPLETE)
 #define RX_FLAGS    (FI_COMPLETION | FI_MULTI_RECV)
 /* Portals executes messages from one process to another in order. The bytes of a long read may be
- * fetched later, so there is no FI_ORDER_WAR. */
+ * fetched later, so there is no FI_ORDER_WAR but for atomic operations. */
 #define ORDER       (FI_ORDER_SAS | FI_ORDER_RAW | FI_ORDER_WAW | FI_ORDER_ATOMIC_RAR | \
 		     FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW)
 #define LONGEST     (1UL << 40)     /* more than any memory segment has */
@@ -30,36 +30,73 @@ static int offers(uint64_t ours, uint64_t theirs)
 	return (theirs & ~ours) == 0;
 }
 
-static int ep_fits(const struct fi_ep_attr *hint)
+/* The requested capabilities, with both directions if the caller named none. */
+static uint64_t chosen_caps(uint64_t caps)
 {
-	return !hint || ((hint->type == FI_EP_UNSPEC || hint->type == FI_EP_RDM) &&
-			 hint->protocol == FI_PROTO_UNSPEC && hint->max_msg_size <= LONGEST &&
-			 (hint->tx_ctx_cnt <= 1) && (hint->rx_ctx_cnt <= 1) && !hint->auth_key_size);
+	const uint64_t message = FI_SEND | FI_RECV;
+	const uint64_t memory = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+
+	if ((caps & (FI_MSG | FI_TAGGED)) && !(caps & message))
+		caps |= message;
+	if ((caps & (FI_RMA | FI_ATOMIC)) && !(caps & memory))
+		caps |= memory;
+	return caps | FI_LOCAL_COMM | FI_REMOTE_COMM;
 }
 
-static int domain_fits(const struct fi_domain_attr *hint)
+/* A hint of 0 asks for nothing. */
+static int ep_fits(const struct fi_ep_attr *ours, const struct fi_ep_attr *hint)
+{
+	return !hint || ((hint->type == FI_EP_UNSPEC || hint->type == ours->type) &&
+			 hint->protocol == ours->protocol &&
+			 hint->protocol_version <= ours->protocol_version &&
+			 hint->max_msg_size <= ours->max_msg_size &&
+			 hint->max_order_raw_size <= ours->max_order_raw_size &&
+			 hint->max_order_war_size <= ours->max_order_war_size &&
+			 hint->max_order_waw_size <= ours->max_order_waw_size &&
+			 hint->mem_tag_format <= ours->mem_tag_format && !hint->msg_prefix_size &&
+			 hint->tx_ctx_cnt <= 1 && hint->rx_ctx_cnt <= 1 && !hint->auth_key_size);
+}
+
+/* How many objects of each kind. */
+static int counts_fit(const struct fi_domain_attr *ours, const struct fi_domain_attr *hint)
+{
+	return hint->cq_cnt <= ours->cq_cnt && hint->cntr_cnt <= ours->cntr_cnt &&
+	       hint->mr_cnt <= ours->mr_cnt && hint->mr_iov_limit <= ours->mr_iov_limit &&
+	       hint->ep_cnt <= 1 && hint->tx_ctx_cnt <= 1 && hint->rx_ctx_cnt <= 1 &&
+	       hint->max_ep_tx_ctx <= 1 && hint->max_ep_rx_ctx <= 1 &&
+	       !hint->max_ep_stx_ctx && !hint->max_ep_srx_ctx;
+}
+
+static int domain_fits(const struct fi_domain_attr *ours, const struct fi_domain_attr *hint)
 {
 	return !hint || ((!hint->name || !strcmp(hint->name, name)) &&
-			 hint->mr_key_size <= sizeof(uint64_t) && hint->cq_data_size <= 4 &&
-			 hint->ep_cnt <= 1 && !hint->auth_key_size && offers(DOMAIN_CAPS, hint->caps) &&
-			 hint->mr_mode != FI_MR_BASIC);
+			 hint->threading <= FI_THREAD_ENDPOINT &&
+			 hint->control_progress <= FI_PROGRESS_MANUAL &&
+			 hint->data_progress <= FI_PROGRESS_MANUAL &&
+			 hint->resource_mgmt <= FI_RM_ENABLED && hint->av_type <= FI_AV_TABLE &&
+			 hint->mr_key_size <= ours->mr_key_size &&
+			 hint->cq_data_size <= ours->cq_data_size && !hint->auth_key_size &&
+			 offers(ours->caps, hint->caps) && hint->mr_mode != FI_MR_BASIC &&
+			 counts_fit(ours, hint));
 }
 
+/* Each side's capabilities are part of those of the endpoint, if these are named. */
 static int queues_fit(const struct fi_info *hints)
 {
+	const uint64_t caps = hints->caps ? chosen_caps(hints->caps) : CAPS;
 	const struct fi_tx_attr *tx = hints->tx_attr;
 	const struct fi_rx_attr *rx = hints->rx_attr;
 
-	return (!tx || (offers(TX_CAPS, tx->caps) && offers(TX_FLAGS, tx->op_flags) &&
+	return (!tx || (offers(TX_CAPS & caps, tx->caps) && offers(TX_FLAGS, tx->op_flags) &&
 			offers(ORDER, tx->msg_order) && !tx->comp_order &&
 			tx->inject_size <= EAGER_BYTES && tx->size <= TX_SLOTS &&
 			tx->iov_limit <= IOV_PIECES && tx->rma_iov_limit <= IOV_PIECES)) &&
-	       (!rx || (offers(RX_CAPS, rx->caps) && offers(RX_FLAGS, rx->op_flags) &&
+	       (!rx || (offers(RX_CAPS & caps, rx->caps) && offers(RX_FLAGS, rx->op_flags) &&
 			offers(ORDER, rx->msg_order) && !rx->comp_order &&
 			rx->size <= RX_SLOTS && rx->iov_limit <= IOV_PIECES));
 }
 
-static int fits(const struct fi_info *hints)
+static int fits(const struct fi_info *ours, const struct fi_info *hints)
 {
 	const struct fi_fabric_attr *fabric = hints->fabric_attr;
 
@@ -67,7 +104,9 @@ static int fits(const struct fi_info *hints)
 	       (hints->addr_format == FI_FORMAT_UNSPEC || hints->addr_format == FI_ADDR_STR) &&
 	       (!fabric || ((!fabric->name || !strcmp(fabric->name, name)) &&
 			    (!fabric->prov_name || !strcmp(fabric->prov_name, name)))) &&
-	       ep_fits(hints->ep_attr) && domain_fits(hints->domain_attr) && queues_fit(hints);
+	       (!hints->src_addr || !strcmp(hints->src_addr, ours->src_addr)) &&
+	       ep_fits(ours->ep_attr, hints->ep_attr) &&
+	       domain_fits(ours->domain_attr, hints->domain_attr) && queues_fit(hints);
 }
 
 static void describe(struct fi_info *info, uint32_t version)
@@ -88,7 +127,7 @@ static void describe(struct fi_info *info, uint32_t version)
 	*info->ep_attr = (struct fi_ep_attr){
 		.type = FI_EP_RDM, .protocol = FI_PROTO_UNSPEC, .protocol_version = 1,
 		.max_msg_size = LONGEST, .max_order_raw_size = LONGEST,
-		.max_order_war_size = LONGEST, .max_order_waw_size = LONGEST,
+		.max_order_war_size = ATOMIC_MOST, .max_order_waw_size = LONGEST,
 		.mem_tag_format = BITS_TAG, .tx_ctx_cnt = 1, .rx_ctx_cnt = 1,
 	};
 	*info->domain_attr = (struct fi_domain_attr){
@@ -107,19 +146,6 @@ static void describe(struct fi_info *info, uint32_t version)
 	};
 	info->src_addrlen = mfi_address_text((uint32_t)margay_rank(), address, sizeof(address));
 	info->src_addr = strdup(address);
-}
-
-/* The requested capabilities, with both directions if the caller named none. */
-static uint64_t chosen_caps(uint64_t caps)
-{
-	const uint64_t message = FI_SEND | FI_RECV;
-	const uint64_t memory = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
-
-	if ((caps & (FI_MSG | FI_TAGGED)) && !(caps & message))
-		caps |= message;
-	if ((caps & (FI_RMA | FI_ATOMIC)) && !(caps & memory))
-		caps |= memory;
-	return caps | FI_LOCAL_COMM | FI_REMOTE_COMM;
 }
 
 /* A node has one thread, so it keeps every threading promise. A kernel executes what has been
@@ -161,12 +187,15 @@ static void choose(struct fi_info *info, const struct fi_info *hints)
 		info->handle = hints->handle;
 }
 
-/* The rank that the caller wants to reach, if it names one. 0, or an error. */
+/* Checks that the source, if the caller names one, is this rank. The destination is the rank that
+ * it wants to reach, if it names one. 0, or an error. */
 static int choose_peer(struct fi_info *info, const char *node, uint64_t flags,
 		       const struct fi_info *hints)
 {
 	const char *peer = node && !(flags & FI_SOURCE) ? node : hints ? hints->dest_addr : 0;
 
+	if (node && (flags & FI_SOURCE) && strcmp(node, info->src_addr))
+		return -FI_ENODATA;
 	if (!peer)
 		return 0;
 	if (mfi_address_rank(peer) == UINT32_MAX)
@@ -185,22 +214,23 @@ int mfi_getinfo(uint32_t version, const char *node, const char *service, uint64_
 	(void)service;
 	if (FI_VERSION_LT(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), version))
 		return -FI_ENOSYS;
-	if (hints && !fits(hints))
-		return -FI_ENODATA;
 	made = fi_dupinfo(0);
 	if (!made)
 		return -FI_ENOMEM;
 	describe(made, version);
-	if (hints)
-		choose(made, hints);
-	error = choose_peer(made, node, flags, hints);
 	if (!made->src_addr || !made->domain_attr->name || !made->fabric_attr->name ||
 	    !made->fabric_attr->prov_name)
 		error = -FI_ENOMEM;
+	else if (hints && !fits(made, hints))
+		error = -FI_ENODATA;
+	else
+		error = choose_peer(made, node, flags, hints);
 	if (error) {
 		fi_freeinfo(made);
 		return error;
 	}
+	if (hints)
+		choose(made, hints);
 	*info = made;
 	return 0;
 }

@@ -163,9 +163,17 @@ const char *fi_strerror(int errnum)
 		[FI_EOVERRUN - FI_ERRNO_OFFSET] = "the queue has overflowed",
 		[FI_ENORX - FI_ERRNO_OFFSET] = "the receiver has no buffer",
 	};
+	/* MPICH's errors have no other word about the cause. */
+	static const char *const causes[] = {
+		[FI_EIO] = "I/O error: the peer has died",
+		[FI_EREMOTEIO] = "Remote I/O error: the target has no such memory region, the range is "
+				 "outside of it, or it does not grant this access",
+	};
 	unsigned int number = errnum < 0 ? -(unsigned int)errnum : (unsigned int)errnum;
 	unsigned int index = number - FI_ERRNO_OFFSET;
 
+	if (number < sizeof(causes) / sizeof(causes[0]) && causes[number])
+		return causes[number];
 	if (number < FI_ERRNO_OFFSET)
 		return strerror((int)number);
 	if (index < sizeof(texts) / sizeof(texts[0]) && texts[index])

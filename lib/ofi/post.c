@@ -382,8 +382,6 @@ static ssize_t receive_with(struct endpoint *ep, const struct iovec *pieces, siz
 	struct rx *rx;
 	int error;
 
-	if (flags & FI_DISCARD)
-		return -FI_EBADFLAGS;
 	if (flags & FI_PEEK)
 		return peek(ep, source, bits, ignore, context, flags);
 	if (!ep->rx_selective)
@@ -398,6 +396,8 @@ static ssize_t receive_with(struct endpoint *ep, const struct iovec *pieces, siz
 
 ssize_t mfi_msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
 {
+	if (flags & ~RECV_FLAGS)
+		return -FI_EBADFLAGS;
 	return receive_with(endpoint_of(fid), msg->msg_iov, msg->iov_count, msg->addr,
 			    BITS_UNTAGGED, BITS_TAG, msg->context, flags);
 }
@@ -424,7 +424,8 @@ ssize_t mfi_tagged_recvmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, 
 {
 	if (msg->tag & ~(BITS_TAG | msg->ignore))
 		return -FI_EINVAL;
-	if (flags & FI_MULTI_RECV)      /* acks of tagged messages return their credit */
+	/* Not FI_MULTI_RECV: acks of tagged messages return their credit. */
+	if (flags & ~((RECV_FLAGS | PEEK_FLAGS) & ~FI_MULTI_RECV))
 		return -FI_EBADFLAGS;
 	return receive_with(endpoint_of(fid), msg->msg_iov, msg->iov_count, msg->addr,
 			    msg->tag & BITS_TAG, msg->ignore & BITS_TAG, msg->context, flags);

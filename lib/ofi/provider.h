@@ -76,6 +76,13 @@ enum { PORTAL_MESSAGE, PORTAL_PULL, PORTAL_REGION, PORTAL_CREDIT };
 #define KEY_SLOT_SHIFT     54
 #define KEY_MASK           ((1ULL << KEY_SLOT_SHIFT) - 1)
 
+/* Flags of calls that are given flags. Others are refused, as they would have no effect. */
+#define ACCESS_FLAGS    (FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | \
+			 FI_DELIVERY_COMPLETE | FI_MORE)
+#define SEND_FLAGS      (ACCESS_FLAGS | FI_REMOTE_CQ_DATA)
+#define RECV_FLAGS      (FI_COMPLETION | FI_MULTI_RECV | FI_MORE)
+#define PEEK_FLAGS      (FI_PEEK | FI_CLAIM)    /* of tagged receives */
+
 /* ---- objects ---- */
 
 struct fabric {

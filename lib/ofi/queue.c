@@ -197,14 +197,13 @@ static ssize_t cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint6
 	struct cq *cq = cq_of(fid);
 	struct failure *failure = cq->failures;
 	void *data = buf->err_data;
-	size_t bytes = buf->err_data_size;
 
 	(void)flags;
 	if (!failure)
 		return -FI_EAGAIN;
 	*buf = failure->entry;
 	buf->err_data = data;
-	buf->err_data_size = bytes ? 0 : bytes;
+	buf->err_data_size = 0;
 	cq->failures = failure->next;
 	if (!cq->failures)
 		cq->failures_end = &cq->failures;
@@ -292,7 +291,7 @@ int mfi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_c
 {
 	struct cq *made;
 
-	if (attr && (attr->flags & ~(uint64_t)FI_AFFINITY ||
+	if (attr && (attr->flags & ~(uint64_t)FI_AFFINITY || attr->format > FI_CQ_FORMAT_TAGGED ||
 		     (attr->wait_obj != FI_WAIT_NONE && attr->wait_obj != FI_WAIT_UNSPEC)))
 		return -FI_ENOSYS;
 	made = calloc(1, sizeof(*made));

@@ -209,7 +209,7 @@ static ssize_t access_msg(struct fid_ep *ep, const struct fi_msg_rma *msg, uint6
 	if (msg->iov_count > IOV_PIECES || msg->rma_iov_count > IOV_PIECES ||
 	    mfi_total(&access.local) != remote_total(&access.remote))
 		return -FI_EINVAL;
-	if (flags & FI_REMOTE_CQ_DATA)
+	if (flags & ~ACCESS_FLAGS)
 		return -FI_EBADFLAGS;
 	for (size_t i = 0; i < msg->rma_iov_count; i++)
 		if (!mfi_key_fits(msg->rma_iov[i].key))

@@ -372,6 +372,8 @@ static ssize_t msg_sendv(struct fid_ep *ep, const struct iovec *iov, void **desc
 
 static ssize_t msg_sendmsg(struct fid_ep *ep, const struct fi_msg *msg, uint64_t flags)
 {
+	if (flags & ~SEND_FLAGS)
+		return -FI_EBADFLAGS;
 	return send_pieces(ep, msg->msg_iov, msg->iov_count, msg->addr, BITS_UNTAGGED,
 			   flags & FI_REMOTE_CQ_DATA ? msg->data : 0, msg->context,
 			   mfi_flags(endpoint_of(ep), flags));
@@ -455,6 +457,8 @@ static ssize_t tagged_sendv(struct fid_ep *ep, const struct iovec *iov, void **d
 
 static ssize_t tagged_sendmsg(struct fid_ep *ep, const struct fi_msg_tagged *msg, uint64_t flags)
 {
+	if (flags & ~SEND_FLAGS)
+		return -FI_EBADFLAGS;
 	return send_pieces(ep, msg->msg_iov, msg->iov_count, msg->addr, msg->tag,
 			   flags & FI_REMOTE_CQ_DATA ? msg->data : 0, msg->context,
 			   mfi_flags(endpoint_of(ep), flags));

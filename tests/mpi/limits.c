@@ -84,6 +84,25 @@ static void spawn(void)
 		printf("refused\n");
 }
 
+/* Links, as MPICH's version with send and recv would not, and says why it fails. */
+static void join(void)
+{
+	char text[MPI_MAX_ERROR_STRING];
+	MPI_Comm other;
+	int length, result;
+
+	MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	result = MPI_Comm_join(0, &other);
+	if (result == MPI_SUCCESS)
+		fail("MPI_Comm_join succeeds");
+	MPI_Error_string(result, text, &length);
+	if (!strstr(text, "MPI_Comm_join"))
+		fail(text);
+	if (rank == 0)
+		printf("%s\n", text);
+}
+
 static void shared(void)
 {
 	char text[MPI_MAX_ERROR_STRING];
@@ -136,12 +155,14 @@ int main(int argc, char **argv)
 		clocks();
 	else if (argc > 1 && !strcmp(argv[1], "spawn"))
 		spawn();
+	else if (argc > 1 && !strcmp(argv[1], "join"))
+		join();
 	else if (argc > 1 && !strcmp(argv[1], "shared"))
 		shared();
 	else if (argc > 1 && !strcmp(argv[1], "windows"))
 		windows();
 	else
-		fail("clocks, windows, spawn or shared");
+		fail("clocks, windows, spawn, join or shared");
 	MPI_Finalize();
 	return 0;
 }

@@ -53,6 +53,8 @@ static void offered(struct ofi *o)
 	fi_freeinfo(copy);
 	fi_freeinfo(0);
 	CHECK(!strcmp(fi_strerror(FI_ETRUNC), fi_strerror(-FI_ETRUNC)));
+	CHECK(strstr(fi_strerror(FI_EREMOTEIO), "memory region"));
+	CHECK(strstr(fi_strerror(-FI_EIO), "the peer has died"));
 	CHECK(strlen(fi_strerror(FI_EAGAIN)) > 0 && strlen(fi_strerror(1 << 20)) > 0);
 	CHECK(fi_tostr_r(text, sizeof(text), &caps, FI_TYPE_CAPS) == text);
 	CHECK(!strcmp(text, "0x2") && !strcmp(fi_tostr(&caps, FI_TYPE_CAPS), text));
@@ -110,6 +112,75 @@ static void hinted(struct ofi *o)
 	WITH(hints->rx_attr->size = 1 << 30, -FI_ENODATA);
 	WITH(hints->rx_attr->iov_limit = 1000, -FI_ENODATA);
 	EQUAL(fi_getinfo(FI_VERSION(FI_MAJOR_VERSION + 1, 0), 0, 0, 0, 0, &info), -FI_ENOSYS);
+}
+
+/* A hint that asks for more than is offered is refused, whatever attribute it is about. */
+static void more_than_offered(struct ofi *o)
+{
+	struct fi_info *info, *same;
+
+	(void)o;
+	WITH((hints->caps = FI_TAGGED, hints->ep_attr->mem_tag_format = UINT64_MAX), -FI_ENODATA);
+	WITH((hints->caps = FI_TAGGED, hints->ep_attr->mem_tag_format = (1ULL << 56) - 1), 0);
+	WITH(hints->ep_attr->max_order_war_size = 4096, 0);     /* of atomic operations */
+	WITH(hints->ep_attr->max_order_war_size = 4097, -FI_ENODATA);
+	WITH(hints->ep_attr->max_order_raw_size = SIZE_MAX, -FI_ENODATA);
+	WITH(hints->ep_attr->max_order_waw_size = SIZE_MAX, -FI_ENODATA);
+	WITH(hints->ep_attr->protocol_version = 2, -FI_ENODATA);
+	WITH(hints->ep_attr->msg_prefix_size = 8, -FI_ENODATA);
+	WITH(hints->domain_attr->cq_cnt = 1 << 20, -FI_ENODATA);
+	WITH(hints->domain_attr->cntr_cnt = 1 << 20, -FI_ENODATA);
+	WITH(hints->domain_attr->mr_cnt = 1 << 20, -FI_ENODATA);
+	WITH(hints->domain_attr->mr_iov_limit = 2, -FI_ENODATA);
+	WITH(hints->domain_attr->ep_cnt = 2, -FI_ENODATA);
+	WITH(hints->domain_attr->tx_ctx_cnt = 2, -FI_ENODATA);
+	WITH(hints->domain_attr->rx_ctx_cnt = 2, -FI_ENODATA);
+	WITH(hints->domain_attr->max_ep_tx_ctx = 2, -FI_ENODATA);
+	WITH(hints->domain_attr->max_ep_rx_ctx = 2, -FI_ENODATA);
+	WITH(hints->domain_attr->max_ep_stx_ctx = 1, -FI_ENODATA);
+	WITH(hints->domain_attr->max_ep_srx_ctx = 1, -FI_ENODATA);
+	WITH(hints->domain_attr->threading = 99, -FI_ENODATA);
+	WITH(hints->domain_attr->control_progress = 99, -FI_ENODATA);
+	WITH(hints->domain_attr->data_progress = 99, -FI_ENODATA);
+	WITH(hints->domain_attr->resource_mgmt = 99, -FI_ENODATA);
+	WITH(hints->domain_attr->av_type = 99, -FI_ENODATA);
+	WITH((hints->caps = FI_MSG, hints->tx_attr->caps = FI_TAGGED), -FI_ENODATA);
+	WITH((hints->caps = FI_MSG, hints->rx_attr->caps = FI_RMA), -FI_ENODATA);
+	WITH((hints->caps = FI_MSG, hints->tx_attr->caps = FI_MSG | FI_SEND), 0);
+	/* What was offered may be asked for. */
+	OK(fi_getinfo(API, 0, 0, 0, 0, &info));
+	OK(fi_getinfo(API, 0, 0, 0, info, &same));
+	fi_freeinfo(same);
+	fi_freeinfo(info);
+}
+
+/* Flags without effect are refused. */
+static void flags(struct ofi *o)
+{
+	const uint64_t wrong[] = { FI_FENCE, FI_MULTICAST, FI_COMMIT_COMPLETE, 1ULL << 60 };
+	char byte = 0;
+	struct iovec iov = { &byte, 1 };
+	struct fi_ioc ioc = { &byte, 1 };
+	struct fi_rma_iov there = { 0, 1, 1 };
+	struct fi_rma_ioc elements = { 0, 1, 1 };
+	struct fi_msg msg = { .msg_iov = &iov, .iov_count = 1 };
+	struct fi_msg_tagged tagged = { .msg_iov = &iov, .iov_count = 1 };
+	struct fi_msg_rma rma = { .msg_iov = &iov, .iov_count = 1, .rma_iov = &there,
+				  .rma_iov_count = 1 };
+	struct fi_msg_atomic atomic = { .msg_iov = &ioc, .iov_count = 1, .rma_iov = &elements,
+					.rma_iov_count = 1, .datatype = FI_INT8, .op = FI_SUM };
+
+	for (int i = 0; i < 4; i++) {
+		EQUAL(fi_sendmsg(o->ep, &msg, wrong[i]), -FI_EBADFLAGS);
+		EQUAL(fi_recvmsg(o->ep, &msg, wrong[i]), -FI_EBADFLAGS);
+		EQUAL(fi_tsendmsg(o->ep, &tagged, wrong[i]), -FI_EBADFLAGS);
+		EQUAL(fi_trecvmsg(o->ep, &tagged, wrong[i]), -FI_EBADFLAGS);
+		EQUAL(fi_writemsg(o->ep, &rma, wrong[i]), -FI_EBADFLAGS);
+		EQUAL(fi_readmsg(o->ep, &rma, wrong[i]), -FI_EBADFLAGS);
+		EQUAL(fi_atomicmsg(o->ep, &atomic, wrong[i]), -FI_EBADFLAGS);
+	}
+	EQUAL(fi_recvmsg(o->ep, &msg, FI_PEEK), -FI_EBADFLAGS);
+	EQUAL(fi_trecvmsg(o->ep, &tagged, FI_MULTI_RECV), -FI_EBADFLAGS);
 }
 
 static void vectors(struct ofi *o)
@@ -262,6 +333,10 @@ static void peers(struct ofi *o)
 	fi_freeinfo(hints);
 	EQUAL(fi_getinfo(API, "margay://1", 0, 0, 0, &info), -FI_ENODATA);
 	EQUAL(fi_getinfo(API, "localhost", 0, 0, 0, &info), -FI_ENODATA);
+	EQUAL(fi_getinfo(API, "margay://1", 0, FI_SOURCE, 0, &info), -FI_ENODATA);
+	EQUAL(fi_getinfo(API, "localhost", 0, FI_SOURCE, 0, &info), -FI_ENODATA);
+	WITH((hints->src_addr = strdup("margay://0"), hints->src_addrlen = 11), 0);
+	WITH((hints->src_addr = strdup("margay://1"), hints->src_addrlen = 11), -FI_ENODATA);
 }
 
 /* Entries that the application writes are read in order; peeking removes nothing. */
@@ -356,7 +431,9 @@ static void not_offered(struct ofi *o)
 int main(void)
 {
 	static const struct ofi_case cases[] = {
-		{ "offered", offered }, { "hinted", hinted }, { "vectors", vectors },
+		{ "offered", offered }, { "hinted", hinted },
+		{ "more_than_offered", more_than_offered }, { "flags", flags },
+		{ "vectors", vectors },
 		{ "names", names }, { "busy", busy }, { "incomplete", incomplete },
 		{ "options", options }, { "peers", peers }, { "events", events },
 		{ "not_offered", not_offered },

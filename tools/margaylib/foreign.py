@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Without effect on nodes, silently. name -> values it takes
 SILENT = {
-    "oversubscribe": 0, "tag-output": 0, "l": 0, "prepend-rank": 0, "q": 0, "quiet": 0,
+    "oversubscribe": 0, "q": 0, "quiet": 0,
     "allow-run-as-root": 0, "report-bindings": 0, "display-map": 0, "display-allocation": 0,
     "nooversubscribe": 0,
 }
@@ -28,6 +28,7 @@ NOTED = {
 }
 HOSTS = ("host", "H", "hosts", "hostfile", "machinefile", "f", "default-hostfile")
 LOCAL = ("localhost", "127.0.0.1", "::1")
+PREFIX = ("l", "prepend-rank", "tag-output")        # mpiexec prints no prefix without them
 PER_NODE = ("ppn", "perhost", "npernode", "N", "ntasks-per-node")
 ENV_PAIR = ("genv", "env")
 ENV_ALL = ("envall", "genvall", "envlist", "genvlist", "envnone", "genvnone")
@@ -46,6 +47,8 @@ def take(options: RunOptions, name: str, value: str | None, words: Words,
     if word in SILENT:
         for _ in range(SILENT[word]):
             argument()
+    elif word in PREFIX:
+        options.no_prefix = False
     elif word in NOTED:
         count, reason = NOTED[word]
         given = [words.value(name) if count > 1 else argument() for _ in range(count)]
@@ -62,7 +65,7 @@ def take(options: RunOptions, name: str, value: str | None, words: Words,
         set_option(options, "env", name, argument())
     elif word in ENV_PAIR:
         key = words.value(name)
-        set_option(options, "env", name, f"{key}={words.value(name)}")
+        set_option(options, "env", name, key if "=" in key else f"{key}={words.value(name)}")
     elif word in ENV_ALL:
         raise MargayError(f"{name}: the nodes get no variables of this host by themselves",
                           "use --env NAME for each variable to copy, or --env NAME=VALUE")

@@ -22,7 +22,6 @@ FORTRAN_FLAGS = ["-fallow-argument-mismatch"]
 # Questions of FindMPI, and of programs that know Open MPI.
 FOLDERS = {"-showme:incdirs": "include", "--showme:incdirs": "include",
            "-showme:libdirs": "lib", "--showme:libdirs": "lib"}
-PREFIXED = frozenset(("-l", "-prepend-rank", "--prepend-rank", "-tag-output", "--tag-output"))
 
 
 def mpi(args: list[str], language: Language) -> int:
@@ -86,13 +85,3 @@ def _say_library(steps: CcPlan) -> int:
     folder = built_before(MPI) if steps.asks_library == "--where" else library(MPI)
     print(folder or "the MPI library is not built yet")
     return 0 if folder else 1
-
-
-def run_arguments(args: list[str]) -> list[str]:
-    """mpiexec's arguments: lines get no prefix, unless ranks are asked for."""
-    options: list[str] = []
-    for word in args:
-        if not word.startswith("-") and not (options and options[-1].startswith("-")):
-            break
-        options.append(word)
-    return args if PREFIXED & set(options) else ["--no-prefix", *args]

@@ -299,8 +299,9 @@ def _lookup(table: tuple[Row, ...], name: str) -> Row | None:
     for row in table:
         if name in row[0]:
             return row
-    if len(name) > 2 and not name.startswith("--"):
-        return _lookup(table, "-" + name)          # -mem for --mem, as mpirun does
+    # -mem for --mem, as mpirun does; but its -env takes two words.
+    if len(name) > 2 and not name.startswith("--") and name != "-env":
+        return _lookup(table, "-" + name)
     return None
 
 

@@ -48,6 +48,7 @@ def test_cg_of_fewer_rows_than_ranks(margay, tmp_path):
 @pytest.mark.parametrize("text, why", [
     (None, "is not there"), ("x\n", "no symmetric matrix"), (HEAD, "no size"),
     (HEAD + "2 2 2\n1 1 1\n", "a wrong element"), (HEAD + "2 2 1\n1 2 1\n", "a wrong element")])
+@pytest.mark.spin(1)
 def test_cg_refuses(margay, tmp_path, text, why):
     if text is not None:
         (tmp_path / "a.mtx").write_text(text)

@@ -9,5 +9,5 @@
 int port_may_use(const struct process_view *view, uint64_t address, uint64_t bytes, int write)
 {
 	(void)view; /* the owner's: this node has one process, and the view has its segment */
-	return user_range(address, bytes, write ? USER_WRITE : USER_READ) != NULL;
+	return user_may(address, bytes, write ? USER_WRITE : USER_READ);
 }

@@ -222,21 +222,19 @@ __attribute__((flatten))
 int64_t sys_me_md_post(uint64_t args, uint64_t base, uint64_t match_id, uint64_t match_bits,
                        uint64_t ignore_bits, uint64_t unlink)
 {
-	const struct margay_post *from = user_range(args, sizeof(*from), USER_READ);
+	const struct margay_post *from;
 	struct post_args post;
-	uint64_t *me, *md;
+	uint64_t me, md;
 	int error;
 
-	if (!from)
+	if (!user_may(args, sizeof(*from), USER_READ))
 		return PTL_SEGV;
+	from = user_alias(args);
 	/* Each word is read once: a message may change it meanwhile. */
-	me = user_range(__atomic_load_n(&from->me_handle, __ATOMIC_RELAXED), sizeof(*me),
-	                USER_WRITE);
-	if (!me)
-		return PTL_SEGV;
-	md = user_range(__atomic_load_n(&from->md_handle, __ATOMIC_RELAXED), sizeof(*md),
-	                USER_WRITE);
-	if (!md)
+	me = __atomic_load_n(&from->me_handle, __ATOMIC_RELAXED);
+	md = __atomic_load_n(&from->md_handle, __ATOMIC_RELAXED);
+	if (!user_may(me, sizeof(handle_t), USER_WRITE) ||
+	    !user_may(md, sizeof(handle_t), USER_WRITE))
 		return PTL_SEGV;
 	if (!portals_is_open())
 		return PTL_NO_INIT;
@@ -247,9 +245,10 @@ int64_t sys_me_md_post(uint64_t args, uint64_t base, uint64_t match_id, uint64_t
 		        .unlink = (uint32_t)unlink, .position = from->position },
 		.md = *(const struct md_args *)from->md,
 	};
+	post.md.pad0 = post.md.pad1 = 0;
 	if (!link_shm_lock())
 		return PTL_FAIL;
-	error = post_entry(own_view(), &post, me, md);
+	error = post_entry(own_view(), &post, user_alias(me), user_alias(md));
 	link_shm_unlock();
 	return -error;
 }

@@ -6,8 +6,8 @@
 #include "index.h"
 
 /* Order numbers. A new numbering uses [ORDER_FIRST, ORDER_FIRST + ORDER_RANGE), and an entry at an
- * end of the list is ORDER_GAP from its neighbour. So a billion more entries fit at both ends. */
-#define ORDER_GAP    (1ULL << 32)
+ * end of the list is ORDER_GAP from its neighbour. So billions of more entries fit at both ends. */
+#define ORDER_GAP    (1ULL << 29)
 #define ORDER_FIRST  (1ULL << 62)
 #define ORDER_RANGE  (1ULL << 63)
 
@@ -20,43 +20,52 @@ void index_init(struct process_view *view)
 /* The parts of a source that an entry compares. */
 static uint64_t source_mask(const struct me *me)
 {
+	uint64_t source = (uint64_t)me->pid << 32 | me->nid; /* both at once */
+
+	if (source == ~0ULL)
+		return 0;
 	return (me->nid == ANY_ID ? 0 : SOURCE_NID) | (me->pid == ANY_ID ? 0 : SOURCE_PID);
 }
 
-/* Choose one of the portal's masks for an entry: one in use that is the same, else a free one,
- * which is set up, else MASK_REST. */
-static uint32_t mask_of(struct process_view *view, struct portal *portal, const struct me *me)
+/* Choose one of the portal's masks: one in use that is the same, else a free one, which is set up,
+ * else MASK_REST. */
+__attribute__((noinline))
+static struct mask *find_mask(struct process_view *view, struct portal *portal,
+			      struct mask *masks, uint64_t bits, uint64_t source)
 {
-	struct mask *masks = &view->masks[me->pt_index * PORTAL_MASKS];
-	uint64_t bits = ~me->ignore_bits, source = source_mask(me);
 	uint32_t found;
 
-	/* From the last: entries that are inserted and removed often mostly use late masks. */
-	for (uint32_t used = portal->indexed & ~(1u << MASK_REST); used; used &= ~(1u << found)) {
-		found = (uint32_t)__builtin_clz(used) ^ 31;
+	for (uint32_t used = portal->indexed & ~(1u << MASK_REST); used; used &= used - 1) {
+		found = (uint32_t)__builtin_ctz(used);
 		if (masks[found].bits == bits && masks[found].source == source)
-			return found;
+			goto out;
 	}
 	found = (uint32_t)__builtin_ctz(~(uint32_t)portal->indexed | 1u << MASK_REST);
 	if (portal->indexed >> found & 1) /* MASK_REST, already set up */
-		return found;
+		goto out;
 	if (found == MASK_REST)
 		bits = source = 0;
 	masks[found] = (struct mask){ .bits = bits, .source = source };
-	masks[found].salt = (me->pt_index * PORTAL_MASKS + found) * 0xa0761d6478bd642fULL;
+	masks[found].salt = (uint64_t)(&masks[found] - view->masks) * 0xa0761d6478bd642fULL;
 	portal->indexed |= (uint8_t)(1u << found);
-	return found;
+out:
+	portal->recent = (uint8_t)found;
+	return &masks[found];
 }
 
-/* Set an entry's mask and chain. */
-static void classify(struct process_view *view, struct portal *portal, struct me *me)
+/* The mask of an entry with this mask of its source. The next entry often has the same one, so that
+ * is tried first. */
+static inline struct mask *mask_of(struct process_view *view, struct portal *portal,
+				   uint32_t pt_index, const struct me *me, uint64_t source)
 {
-	const struct mask *mask;
+	struct mask *masks = &view->masks[pt_index * PORTAL_MASKS];
+	struct mask *recent = &masks[portal->recent % PORTAL_MASKS];
+	uint64_t bits = ~me->ignore_bits;
 
-	me->mask = me->pt_index * PORTAL_MASKS + mask_of(view, portal, me);
-	mask = &view->masks[me->mask];
-	me->chain = (uint16_t)index_chain(view, mask, me->match_bits,
-					  index_source(me->nid, me->pid));
+	if (recent->bits == bits && recent->source == source &&
+	    portal->indexed >> portal->recent % PORTAL_MASKS & 1)
+		return recent;
+	return find_mask(view, portal, masks, bits, source);
 }
 
 /* Number all entries of a list anew. 0 or PORTALS_FAIL. */
@@ -75,27 +84,30 @@ static int renumber(struct process_view *view, const struct portal *portal)
 	return PORTALS_OK;
 }
 
-/*
- * Number a new entry between its neighbours, whose indices are valid. Inside the list its number is
- * far from that of the entry at which PtlMEInsert inserted it, as the next entry is likely to be
- * inserted there, too. 1, or 0 if there is no number left.
- */
-static int number(const struct process_view *view, struct me *me, enum insert_pos position)
+/* The same for a list with a new entry, unless there are numbers left between its neighbours. */
+__attribute__((noinline))
+static int squeeze(struct process_view *view, const struct portal *portal, struct me *me,
+		   uint64_t low, uint64_t gap)
 {
-	uint64_t low = me->prev == NO_INDEX ? 0 : view->mes[me->prev].order;
-	uint64_t high = me->next == NO_INDEX ? ~0ULL : view->mes[me->next].order;
-	uint64_t gap;
+	if (gap < 2)
+		return renumber(view, portal);
+	me->order = low + gap / 2;
+	return PORTALS_OK;
+}
 
-	if (low >= high || high - low < 2)
-		return 0;
-	gap = (high - low) / 2;
-	if (gap > ORDER_GAP)
-		gap = ORDER_GAP;
-	if (me->prev == NO_INDEX || (me->next != NO_INDEX && position == INSERT_AFTER))
-		me->order = high - gap;
-	else
-		me->order = low + gap;
-	return 1;
+/* Number a new entry between those of its neighbours. Inside the list its number is far from that of
+ * the entry at which PtlMEInsert inserted it, as the next entry is likely to be inserted there, too.
+ * 0 or PORTALS_FAIL. */
+static inline int number(struct process_view *view, const struct portal *portal, struct me *me,
+			 const struct index_gap *gap)
+{
+	uint64_t low = gap->low, high = gap->high;
+
+	if (high - low <= 2 * ORDER_GAP)
+		return squeeze(view, portal, me, low, high - low);
+	me->order = low == 0 || (gap->position == INSERT_AFTER && high != ~0ULL) ?
+		    high - ORDER_GAP : low + ORDER_GAP;
+	return PORTALS_OK;
 }
 
 /* Whether the neighbour with this index has the same mask and chain. */
@@ -106,9 +118,9 @@ static int chained_with(const struct process_view *view, uint32_t index, const s
 }
 
 /*
- * Find the entry of the chain after which a new one belongs: *at, 0 for none. The usual cases take
- * one step: an empty chain, next to a neighbour in the list, at the end or start of the chain.
- * Otherwise it searches back from the end. 0 or PORTALS_FAIL.
+ * Find the entry of a chain after which a new one belongs: *at, 0 for none. The usual cases take
+ * one step: next to a neighbour in the list, at the end or start of the chain. Otherwise it
+ * searches back from the end. 0 or PORTALS_FAIL.
  */
 static int place_in(const struct process_view *view, const struct chain *chain,
 		    const struct me *me, uint32_t *at)
@@ -117,8 +129,6 @@ static int place_in(const struct process_view *view, const struct chain *chain,
 	const struct me *other;
 
 	*at = 0;
-	if (!chain->first)
-		return PORTALS_OK;
 	if (chained_with(view, me->prev, me)) {
 		*at = me->prev + 1u;
 		return PORTALS_OK;
@@ -142,15 +152,13 @@ static int place_in(const struct process_view *view, const struct chain *chain,
 	return PORTALS_OK;
 }
 
-/* Put a numbered entry into the chain of its key. */
-static int chain_add(struct process_view *view, struct portal *portal, struct me *me)
+/* Put an entry, whose index + 1 is `self`, into a chain that is not empty. 0 or PORTALS_FAIL. */
+__attribute__((noinline))
+static int chain_insert(struct process_view *view, struct chain *chain, struct me *me,
+			uint16_t self)
 {
-	uint16_t self = (uint16_t)(me - view->mes + 1);
-	struct chain *chain;
 	uint32_t at, later;
 
-	classify(view, portal, me);
-	chain = &view->chains[me->chain];
 	if (place_in(view, chain, me, &at))
 		return PORTALS_FAIL;
 	later = at ? view->mes[at - 1].later : chain->first;
@@ -166,7 +174,30 @@ static int chain_add(struct process_view *view, struct portal *portal, struct me
 		view->mes[later - 1].earlier = self;
 	else
 		chain->last = self;
-	view->masks[me->mask].count++;
+	return PORTALS_OK;
+}
+
+/* Put the numbered entry with this index into the chain of its key. 0 or PORTALS_FAIL. */
+static inline __attribute__((always_inline))
+int chain_add(struct process_view *view, struct portal *portal, uint32_t pt_index,
+	      struct me *me, uint32_t index)
+{
+	uint64_t source = source_mask(me);
+	struct mask *mask = mask_of(view, portal, pt_index, me, source);
+	uint32_t at = index_chain(view, mask, me->match_bits,
+				  source ? index_source(me->nid, me->pid) : 0);
+	struct chain *chain = &view->chains[at];
+
+	me->mask = pt_index * PORTAL_MASKS + portal->recent;
+	me->chain = (uint16_t)at;
+	if (chain->first) {
+		if (chain_insert(view, chain, me, (uint16_t)(index + 1)))
+			return PORTALS_FAIL;
+	} else {
+		chain->first = chain->last = (uint16_t)(index + 1);
+		me->later = me->earlier = 0;
+	}
+	mask->count++;
 	return PORTALS_OK;
 }
 
@@ -185,21 +216,25 @@ static int build(struct process_view *view, struct portal *portal)
 
 		if (steps-- == 0 || &view->portals[me->pt_index] != portal)
 			return PORTALS_FAIL;
-		if (chain_add(view, portal, me))
+		if (chain_add(view, portal, me->pt_index, me, i))
 			return PORTALS_FAIL;
 	}
 	return PORTALS_OK;
 }
 
-int index_add(struct process_view *view, struct me *me, enum insert_pos position)
+int index_insert(struct process_view *view, const struct me_slot *slot,
+		 const struct index_gap *gap)
 {
-	struct portal *portal = &view->portals[me->pt_index];
+	struct portal *portal = slot->portal;
+	struct me *me = &view->mes[slot->index];
 
-	if (!portal->indexed)
-		return portal->count > INDEX_FROM ? build(view, portal) : PORTALS_OK;
-	if (!number(view, me, position) && renumber(view, portal))
+	if (__builtin_expect(!portal->indexed, 0)) {
+		me->chain = CHAIN_NONE;
+		return build(view, portal);
+	}
+	if (number(view, portal, me, gap))
 		return PORTALS_FAIL;
-	return chain_add(view, portal, me);
+	return chain_add(view, portal, slot->pt_index, me, slot->index);
 }
 
 int index_remove(struct process_view *view, struct portal *portal, const struct me *me)

@@ -79,9 +79,27 @@ static inline uint32_t index_chain(const struct process_view *view, const struct
 /* Empty all chains. */
 void index_init(struct process_view *view);
 
-/* An entry was inserted into its portal's list, before or after another one (`position`) or at an
- * end: add it to the index if necessary. 0 or PORTALS_FAIL. */
-int index_add(struct process_view *view, struct me *me, enum insert_pos position);
+/* Where an entry was inserted: order numbers of its neighbours in the list. */
+struct index_gap {
+	uint64_t low;               /* 0 at the start of the list */
+	uint64_t high;              /* ~0 at its end */
+	enum insert_pos position;   /* before or after another entry, unless at an end */
+};
+
+/* Add the entry of this slot to the index, in which the portal's other entries may be already. The gap
+ * counts only if they are. 0 or PORTALS_FAIL. */
+int index_insert(struct process_view *view, const struct me_slot *slot,
+		 const struct index_gap *gap);
+
+/* An entry was made in this slot: add it to the index if necessary. 0 or PORTALS_FAIL. */
+static inline int index_add(struct process_view *view, const struct me_slot *slot,
+			    const struct index_gap *gap)
+{
+	if (slot->portal->indexed || slot->portal->count > INDEX_FROM)
+		return index_insert(view, slot, gap);
+	view->mes[slot->index].chain = CHAIN_NONE;
+	return PORTALS_OK;
+}
 
 /* Remove an entry of an indexed portal: 0, or PORTALS_FAIL and nothing has changed. */
 int index_remove(struct process_view *view, struct portal *portal, const struct me *me);

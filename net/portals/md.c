@@ -12,32 +12,35 @@
 /* Check the memory of an iovec descriptor, or of one with MD_SPAN. The memory of the latter is
  * checked by each operation; here its addresses must only not wrap. */
 __attribute__((noinline))
-static int check_special(const struct process_view *view, const struct md_args *args,
-			 uint64_t *room)
+static int check_special(const struct process_view *view, struct md_args args, uint64_t *room)
 {
-	if (!(args->options & MD_SPAN))
-		return iovec_check(view, args, room);
-	if (args->options & MD_IOVEC)
+	if (!(args.options & MD_SPAN))
+		return iovec_check(view, &args, room);
+	*room = args.length;
+	if (args.options & MD_IOVEC)
 		return PORTALS_MD_ILLEGAL;
-	return args->length && args->start + (args->length - 1) < args->start ? PORTALS_SEGV :
+	return args.length && args.start + (args.length - 1) < args.start ? PORTALS_SEGV :
 	       PORTALS_OK;
 }
 
 /* Rules 33 and 34. */
 int md_check(const struct process_view *view, const struct md_args *args, uint64_t *room)
 {
+	uint64_t special;
 	int error = PORTALS_OK;
 
 	*room = args->length;
 	if ((args->options & ~(uint32_t)MD_OPTIONS) || args->threshold < MD_THRESH_INF)
 		return PORTALS_MD_ILLEGAL;
-	if (args->options & (MD_IOVEC | MD_SPAN))
-		error = check_special(view, args, room);
-	else if (!port_may_use(view, args->start, args->length, args->options & MD_OP_PUT))
+	if (args->options & (MD_IOVEC | MD_SPAN)) {
+		error = check_special(view, *args, &special);
+		*room = special;
+	} else if (!port_may_use(view, args->start, args->length, args->options & MD_OP_PUT)) {
 		error = PORTALS_SEGV;
+	}
 	if (error)
 		return error;
-	if (args->eq_handle != EQ_NONE && !eq_lookup(view, args->eq_handle))
+	if (!eq_lookup(view, args->eq_handle) && args->eq_handle != EQ_NONE)
 		return PORTALS_EQ_INVALID;
 	return PORTALS_OK;
 }
@@ -51,10 +54,10 @@ static uint32_t flags_of(const struct md_args *args, uint32_t me)
 
 /* Allocate the pieces of an iovec descriptor. */
 __attribute__((noinline))
-static int take_pieces(struct process_view *view, struct md *md, const struct md_args *args)
+static int take_pieces(struct process_view *view, struct md *md, struct md_args args)
 {
 	struct md made; /* in private memory: other nodes may write to the block */
-	int error = iovec_alloc(view, &made, args);
+	int error = iovec_alloc(view, &made, &args);
 
 	if (error)
 		return error;
@@ -66,7 +69,7 @@ static int take_pieces(struct process_view *view, struct md *md, const struct md
 }
 
 int md_alloc(struct process_view *view, uint32_t me, const struct md_args *args, uint64_t room,
-	     enum unlink_op unlink, handle_t *handle)
+	     uint32_t flags, handle_t *handle)
 {
 	struct pool *pool = &view->block->pools[POOL_MD];
 	uint32_t index;
@@ -79,7 +82,7 @@ int md_alloc(struct process_view *view, uint32_t me, const struct md_args *args,
 	if (!fresh && HANDLE_KIND(md->handle) != KIND_FREE)
 		return PORTALS_FAIL;
 	if (args->options & MD_IOVEC) {
-		error = take_pieces(view, md, args);
+		error = take_pieces(view, md, *args);
 		if (error)
 			return error;
 	} else {
@@ -88,7 +91,7 @@ int md_alloc(struct process_view *view, uint32_t me, const struct md_args *args,
 		md->room = room;
 	}
 	pool_taken(pool, fresh, md->next);
-	*handle = handle_in_use(fresh ? handle_fresh(view->block, md->handle, KIND_MD, index) :
+	*handle = handle_in_use(__builtin_expect(fresh, 0) ? handle_fresh(view->block, md->handle, KIND_MD, index) :
 				md->handle, KIND_MD, index);
 	/* Field by field: that takes fewer instructions. */
 	md->handle = *handle;
@@ -98,17 +101,19 @@ int md_alloc(struct process_view *view, uint32_t me, const struct md_args *args,
 	md->me = me;
 	md->next = md->prev = NO_INDEX;
 	md->pending = 0;
-	md->flags = flags_of(args, me) | (unlink == UNLINK_AUTO ? MD_UNLINK : 0);
+	md->flags = flags;
 	return PORTALS_OK;
 }
 
-static int create(struct process_view *view, uint32_t me, const struct md_args *args,
-		  enum unlink_op unlink, handle_t *handle)
+static inline int create(struct process_view *view, uint32_t me, const struct md_args *args,
+			 enum unlink_op unlink, handle_t *handle)
 {
 	uint64_t room;
 	int error = md_check(view, args, &room);
 
-	return error ? error : md_alloc(view, me, args, room, unlink, handle);
+	if (error)
+		return error;
+	return md_alloc(view, me, args, room, flags_of(args, me) | md_unlink_flag(unlink), handle);
 }
 
 int md_attach(struct process_view *view, handle_t me_handle, const struct md_args *args,

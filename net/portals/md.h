@@ -55,11 +55,17 @@ int md_bind(struct process_view *view, const struct md_args *args, enum unlink_o
 
 /* The two steps of making a descriptor. md_check changes nothing and sets *room:
  * PORTALS_MD_ILLEGAL, _SEGV, _EQ_INVALID. md_alloc makes the descriptor, for the entry with index
- * `me` or for none (NO_INDEX), without linking it to the entry. Errors, after which nothing has
+ * `me` or for none (NO_INDEX), without linking it to the entry, with these flags. Errors, after which nothing has
  * changed: PORTALS_NO_SPACE, PORTALS_SEGV (the array of pieces has changed since), PORTALS_FAIL. */
 int md_check(const struct process_view *view, const struct md_args *args, uint64_t *room);
 int md_alloc(struct process_view *view, uint32_t me, const struct md_args *args, uint64_t room,
-	     enum unlink_op unlink, handle_t *handle);
+	     uint32_t flags, handle_t *handle);
+
+/* The flag of a descriptor that is made with this argument. */
+static inline uint32_t md_unlink_flag(enum unlink_op unlink)
+{
+	return unlink == UNLINK_AUTO ? MD_UNLINK : 0;
+}
 
 /*
  * Rule 24: copy the descriptor's arguments to *old, then replace them by *new (either may be null).

@@ -20,22 +20,21 @@ static int index_valid(const struct process_view *view, uint32_t index)
 	return index == NO_INDEX || index < view->limits.mes;
 }
 
-/* Find a free entry for a place between `prev` and `next` of a portal's list. */
+/* Find a free entry for a place between `prev` and `next`, which are valid, of a portal's list. */
 static int find_between(const struct process_view *view, uint32_t pt_index, uint32_t prev,
 			uint32_t next, struct me_slot *slot)
 {
-	int error;
+	struct portal *portal = &view->portals[pt_index];
+	int error = pool_next(&view->block->pools[POOL_ME], view->limits.mes, &slot->index,
+			      &slot->fresh);
 
-	if (!index_valid(view, prev) || !index_valid(view, next))
-		return PORTALS_FAIL;
-	error = pool_next(&view->block->pools[POOL_ME], view->limits.mes, &slot->index,
-			  &slot->fresh);
 	if (error)
 		return error;
-	if (view->portals[pt_index].count >= view->block->granted.me_list)
+	if (portal->count >= view->block->granted.me_list)
 		return PORTALS_ME_LIST_TOO_LONG;
 	if (!slot->fresh && HANDLE_KIND(view->mes[slot->index].handle) != KIND_FREE)
 		return PORTALS_FAIL;
+	slot->portal = portal;
 	slot->pt_index = pt_index;
 	slot->prev = prev;
 	slot->next = next;
@@ -45,11 +44,12 @@ static int find_between(const struct process_view *view, uint32_t pt_index, uint
 int me_fill_slot(struct process_view *view, const struct me_slot *slot,
 		 const struct me_args *args, uint32_t md, handle_t *handle)
 {
-	struct portal *portal = &view->portals[slot->pt_index];
+	struct portal *portal = slot->portal;
 	struct me *me = &view->mes[slot->index];
+	struct index_gap gap = { 0, ~0ULL, args->position };
 
 	pool_taken(&view->block->pools[POOL_ME], slot->fresh, me->next);
-	me->handle = handle_in_use(slot->fresh ?
+	me->handle = handle_in_use(__builtin_expect(slot->fresh, 0) ?
 				   handle_fresh(view->block, me->handle, KIND_ME, slot->index) :
 				   me->handle, KIND_ME, slot->index);
 	/* Field by field, without those of the index: that takes fewer instructions. */
@@ -59,21 +59,24 @@ int me_fill_slot(struct process_view *view, const struct me_slot *slot,
 	me->pid = args->pid;
 	me->first = (uint16_t)md;
 	me->pt_index = (uint16_t)slot->pt_index;
-	me->chain = CHAIN_NONE;
 	me->unlink = args->unlink == UNLINK_AUTO;
 	me->prev = (uint16_t)slot->prev;
-	if (slot->prev == NO_INDEX)
+	if (slot->prev == NO_INDEX) {
 		portal->first = (uint16_t)slot->index;
-	else
+	} else {
 		view->mes[slot->prev].next = (uint16_t)slot->index;
+		gap.low = view->mes[slot->prev].order;
+	}
 	me->next = (uint16_t)slot->next;
-	if (slot->next == NO_INDEX)
+	if (slot->next == NO_INDEX) {
 		portal->last = (uint16_t)slot->index;
-	else
+	} else {
 		view->mes[slot->next].prev = (uint16_t)slot->index;
+		gap.high = view->mes[slot->next].order;
+	}
 	me->last = (uint16_t)md;
 	portal->count++;
-	if (index_add(view, me, args->position))
+	if (index_add(view, slot, &gap))
 		return PORTALS_FAIL;
 	*handle = me->handle;
 	return PORTALS_OK;
@@ -84,8 +87,11 @@ static int create(struct process_view *view, uint32_t pt_index, uint32_t prev, u
 		  const struct me_args *args, handle_t *handle)
 {
 	struct me_slot slot;
-	int error = find_between(view, pt_index, prev, next, &slot);
+	int error;
 
+	if (!index_valid(view, prev) || !index_valid(view, next))
+		return PORTALS_FAIL;
+	error = find_between(view, pt_index, prev, next, &slot);
 	return error ? error : me_fill_slot(view, &slot, args, NO_INDEX, handle);
 }
 
@@ -131,14 +137,17 @@ int me_find_slot(const struct process_view *view, handle_t base, uint32_t positi
 		 struct me_slot *slot)
 {
 	const struct me *me = me_lookup(view, base);
+	uint32_t prev = HANDLE_INDEX(base), next = prev, other;
 
 	if (!me)
 		return PORTALS_ME_INVALID;
-	if (me->pt_index >= view->limits.portals)
-		return PORTALS_FAIL;
 	if (position == INSERT_BEFORE)
-		return find_between(view, me->pt_index, me->prev, HANDLE_INDEX(base), slot);
-	return find_between(view, me->pt_index, HANDLE_INDEX(base), me->next, slot);
+		prev = other = me->prev;
+	else
+		next = other = me->next;
+	if (me->pt_index >= view->limits.portals || !index_valid(view, other))
+		return PORTALS_FAIL;
+	return find_between(view, me->pt_index, prev, next, slot);
 }
 
 int me_insert(struct process_view *view, handle_t base, const struct me_args *args,

@@ -26,7 +26,7 @@ struct portal {
 	uint16_t count;        /* length of the list */
 	uint8_t  indexed;      /* bit i: mask i of the portal is in use, and every entry of
 	                        * the list is in the index; 0: none is (index.h) */
-	uint8_t  zero;
+	uint8_t  recent;       /* the mask of the last entry that was added to the index */
 };
 
 _Static_assert(sizeof(struct portal) == 8, "eight portals per cache line");
@@ -75,6 +75,7 @@ int me_insert(struct process_view *view, handle_t base, const struct me_args *ar
 
 /* The place of a new entry: a free entry of the pool, and its neighbours in a portal's list. */
 struct me_slot {
+	struct portal *portal;
 	uint32_t pt_index;
 	uint32_t prev, next;   /* neighbours, or NO_INDEX */
 	uint32_t index;        /* of the free entry */

@@ -69,7 +69,7 @@ static inline int pool_next(const struct pool *pool, uint32_t count, uint32_t *i
  * is fresh. */
 static inline void pool_taken(struct pool *pool, int fresh, uint32_t next)
 {
-	if (fresh)
+	if (__builtin_expect(fresh, 0))
 		pool->fresh++;
 	else
 		pool->free = next;

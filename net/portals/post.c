@@ -18,6 +18,7 @@ int post_entry(struct process_view *view, const struct post_args *args, handle_t
 {
 	handle_t entry, descriptor;
 	struct me_slot slot;
+	const struct eq *test;
 	uint64_t room;
 	int error = me_find_slot(view, args->base, args->me.position, &slot);
 
@@ -25,16 +26,14 @@ int post_entry(struct process_view *view, const struct post_args *args, handle_t
 		error = md_check(view, &args->md, &room);
 	if (error)
 		return error;
-	if (args->test_eq != EQ_NONE) {
-		const struct eq *test = eq_lookup(view, args->test_eq);
-
-		if (!test)
-			return PORTALS_EQ_INVALID;
-		if (!eq_is_quiet(view, test))
-			return PORTALS_MD_NO_UPDATE;
-	}
+	test = eq_lookup(view, args->test_eq);
+	if (!test && args->test_eq != EQ_NONE)
+		return PORTALS_EQ_INVALID;
+	if (test && !eq_is_quiet(view, test))
+		return PORTALS_MD_NO_UPDATE;
 	/* The descriptor first: making the entry cannot fail in an undamaged block. */
-	error = md_alloc(view, slot.index, &args->md, room, args->unlink, &descriptor);
+	error = md_alloc(view, slot.index, &args->md, room, md_unlink_flag(args->unlink),
+			 &descriptor);
 	if (error)
 		return error;
 	if (me_fill_slot(view, &slot, &args->me, HANDLE_INDEX(descriptor), &entry))

@@ -20,7 +20,7 @@
 
 #define WINDOW_LEAST   2u
 #define WINDOW_FIRST   256u     /* least window in a small job */
-#define WINDOW_POSTED  (UNITS / 4)  /* largest one if messages meet posted receives */
+#define WINDOW_POSTED  (UNITS / 2)  /* largest one if messages meet posted receives */
 
 /* a - b, of counts that wrap */
 static int32_t ahead(uint32_t a, uint32_t b)

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #define OVERFLOW_BYTES  (64u << 10)
-#define UNIT_BYTES      256u            /* see mfi_units */
 #define BATCH           64u             /* allocated at a time */
 
 static const ptl_process_id_t anybody = { PTL_NID_ANY, PTL_PID_ANY };

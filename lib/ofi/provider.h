@@ -49,6 +49,8 @@
 #define TX_PARTS        1024u       /* of all reads and writes under way */
 #define CREDIT_SLOTS    64u
 #define UNITS           (EARLY_SLOTS * 3 / 4)   /* of all windows; other slots: UNLINK */
+#define UNIT_BYTES      1024u       /* of overflow memory that a credit unit stands for. With 256 a
+                                       stream of 4 KB messages was always short of credit */
 
 /* ---- what a message says ---- */
 
@@ -401,10 +403,10 @@ _Noreturn void mfi_no_memory(const char *what, size_t count);
 /* credit.c */
 int mfi_credit_open(struct endpoint *ep);
 void mfi_credit_close(struct endpoint *ep);
-/* Units of a message: one, and one for each 256 bytes that may land in overflow memory. */
+/* Units of a message: one, and one for each UNIT_BYTES that may land in overflow memory. */
 static inline uint32_t mfi_units(size_t bytes, uint64_t bits)
 {
-	return bits & BITS_LONG ? 1 : 1 + (uint32_t)(bytes >> 8);
+	return bits & BITS_LONG ? 1 : 1 + (uint32_t)(bytes / UNIT_BYTES);
 }
 /* Uses up units for a message to the peer: 0, or 1 if there are too few. */
 int mfi_credit_use(struct endpoint *ep, uint32_t rank, uint32_t units);

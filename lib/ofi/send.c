@@ -404,7 +404,7 @@ inject(struct fid_ep *fid, const void *buf, size_t len, uint64_t data, fi_addr_t
        uint64_t bits)
 {
 	struct endpoint *ep = endpoint_of(fid);
-	uint32_t units = 1 + (uint32_t)(len >> 8);
+	uint32_t units = mfi_units(len, 0);
 	struct peer *peer = &ep->peers[dest];
 	int error;
 

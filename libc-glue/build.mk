@@ -37,7 +37,8 @@ build/libc-glue/string.o: GLUE_CFLAGS += -fno-builtin -fno-tree-vectorize \
 
 # The archive has public names only: those of C and of include/, and reserved ones. All others
 # get a reserved prefix there, so that an application may use them.
-GLUE_PUBLIC := _.* (margay|ptl|p30)_.* Ptl.* aligned_alloc calloc faccessat free malloc \
+GLUE_PUBLIC := _.* (margay|ptl|p30)_.* Ptl.* aligned_alloc calloc \
+	c(asin|acos|atan|log)[fl]? c(exp|sqrt|sinh|cosh|tanh)l faccessat free malloc \
 	malloc_usable_size mem(cmp|cpy|move|set) powl qsort(_r)? realloc strn?cmp strlen system
 
 build/libmargay/names: $(GLUE_OBJECTS) build/libc-glue/crt0.o libc-glue/build.mk

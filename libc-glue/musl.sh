@@ -71,6 +71,9 @@ rm src/string/x86_64/*.s
 # Long double functions that are exact to a unit in C but not in assembly, and
 # remquol, for which the emulated x87 gives no quotient. powl: libc-glue/powl.c.
 (cd src/math && rm x86_64/expl.s x86_64/exp2l.s x86_64/expm1l.s x86_64/remquol.c powl.c)
+# Complex functions: libc-glue/complex.c.
+(cd src/complex && rm cexpl.c csinhl.c ccoshl.c ctanhl.c csqrtl.c clog.c clogf.c clogl.c \
+	casin.c casinf.c casinl.c cacos.c cacosf.c cacosl.c catan.c catanf.c catanl.c)
 # Near its largest result expm1l is inf - inf.
 sed -i 's/^	px = scalbnl(1.0, k);/	if (k > 16383) return scalbnl(qx + 1, k);\
 &/' src/math/expm1l.c
@@ -114,6 +117,11 @@ keep linux brk copy_file_range fallocate flock getdents getrandom gettid ppoll p
 	readahead sbrk sync_file_range syncfs sysinfo utimes
 # Standard output is line buffered, although it is no terminal.
 sed -i 's/TIOCGWINSZ/0x4d00/' src/stdio/__fdopen.c src/stdio/__stdout_write.c
+# A stream that appends begins at the end of its file, as with glibc: programs ask ftell, or tellp
+# of a C++ stream, whether a file is new.
+sed -i 's/^		f->flags |= F_APP;/&\
+		if (!strchr(mode, 43)) __syscall(SYS_lseek, fd, 0, SEEK_END); \/* no plus *\//' \
+	src/stdio/__fdopen.c
 # %Lu and its like are %llu, as with glibc: programs for Linux use them.
 sed -i "/S('E') = LDBL, S('F') = LDBL/a S('d') = LLONG, S('i') = LLONG, S('o') = ULLONG, \
 S('u') = ULLONG, S('x') = ULLONG, S('X') = ULLONG," src/stdio/vfprintf.c src/stdio/vfwprintf.c

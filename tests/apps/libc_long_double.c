@@ -80,6 +80,22 @@ static const struct two twos[] = {
 	TWO(fmaxl, -5, 5), TWO(fminl, -5, 5), TWO(fdiml, -5, 5),
 };
 
+struct complex_one {
+	const char *name;
+	long double complex (*function)(long double complex);
+	int most;               /* exponents of random arguments are below this */
+	int specials;           /* whether infinities and NaNs have one right result */
+};
+
+#define COMPLEX(name, most, specials) { #name, name, most, specials }
+static const struct complex_one complexes[] = {
+	COMPLEX(cexpl, 13, 0), COMPLEX(csinl, 13, 0), COMPLEX(ccosl, 13, 0), COMPLEX(ctanl, 13, 0),
+	COMPLEX(csinhl, 13, 0), COMPLEX(ccoshl, 13, 0), COMPLEX(ctanhl, 13, 0),
+	COMPLEX(csqrtl, 16380, 1), COMPLEX(clogl, 16380, 1), COMPLEX(casinl, 16380, 1),
+	COMPLEX(cacosl, 16380, 1), COMPLEX(catanl, 16380, 1), COMPLEX(casinhl, 16380, 0),
+	COMPLEX(cacoshl, 16380, 0), COMPLEX(catanhl, 16380, 0),
+};
+
 static void print_one(const struct one *f, extended x)
 {
 	printf("%s %La = %La\n", f->name, x, f->function(x));
@@ -88,6 +104,30 @@ static void print_one(const struct one *f, extended x)
 static void print_two(const struct two *f, extended x, extended y)
 {
 	printf("%s %La %La = %La\n", f->name, x, y, f->function(x, y));
+}
+
+static void print_complex(const struct complex_one *f, extended x, extended y)
+{
+	long double complex z = f->function(CMPLXL(x, y));
+
+	printf("%s-real %La %La = %La\n", f->name, x, y, creall(z));
+	printf("%s-imaginary %La %La = %La\n", f->name, x, y, cimagl(z));
+}
+
+static void print_complexes(const struct complex_one *f)
+{
+	static const extended values[] = {
+		0.0L, -0.0L, 1.0L, -1.0L, 0.5L, -0.5L, 2.0L, -27.0L, 0x1p-64L, 11356.5L, 1e22L,
+		__builtin_infl(), -__builtin_infl(), __builtin_nanl(""),
+	};
+	int count = f->specials ? 14 : 11;
+
+	for (int j = 0; j < count; j++)
+		for (int k = 0; k < count; k++)
+			print_complex(f, values[j], values[k]);
+	for (int j = 0; j < 100; j++)
+		print_complex(f, random_value(-20, j % 2 ? 4 : f->most),
+			      random_value(-20, j % 4 > 1 ? 4 : f->most));
 }
 
 /* Functions with other forms. */
@@ -140,6 +180,8 @@ int main(void)
 			print_two(&twos[i], random_value(twos[i].least, twos[i].most),
 				  random_value(twos[i].least, twos[i].most));
 	}
+	for (size_t i = 0; i < sizeof complexes / sizeof *complexes; i++)
+		print_complexes(&complexes[i]);
 	for (size_t j = 0; j < SPECIALS; j++)
 		print_others(special[j], special[(j + 5) % SPECIALS], special[(j + 11) % SPECIALS]);
 	for (int j = 0; j < 100; j++)

@@ -43,6 +43,9 @@ corrections() {
 	! cmp -s "$2" "$2.before" || fail "correcting $2"
 }
 cd "$source/libgfortran"
+# The C library has no Bessel functions of long double: see below.
+corrections 's/^#define MATHFUNC(funcname) funcname ## l$/&\
+long double jnl(int, long double), ynl(int, long double);/' generated/bessel_r10.c
 # Asynchronous input and output needs a thread; without one, it is synchronous.
 corrections 's/#define ASYNC_IO 1/#define ASYNC_IO 0/' io/async.h
 # abort ends with the kernel's report, which has the backtrace.
@@ -84,7 +87,17 @@ made() {
 configured libquadmath
 archive libquadmath
 made
+# Those of real(10) are those of real(16), rounded.
+cat >bessel.c <<'END'
+#include "quadmath.h"
+#define ONE(name) long double name##l(long double x) { return name##q(x); }
+#define MANY(name) long double name##l(int n, long double x) { return name##q(n, x); }
+ONE(j0) ONE(j1) ONE(y0) ONE(y1) MANY(jn) MANY(yn)
+END
+"$work/bin/cc" -O2 -I"$source/libquadmath" -c bessel.c >>"$log" 2>&1 || fail "compiling bessel.c"
+ar rs "$work/install/lib/libquadmath.a" bessel.o >>"$log" 2>&1 || fail "adding bessel.o"
 
+export gcc_cv_math_func_jnl=yes gcc_cv_math_func_ynl=yes
 configured libgfortran
 for name in HAVE_STRTOLD HAVE_GETTIMEOFDAY HAVE_CLOCK_GETTIME HAVE_NEWLOCALE HAVE_USELOCALE \
 	HAVE_MKOSTEMP HAVE_FTRUNCATE HAVE_LINK HAVE_SYMLINK HAVE_CHDIR HAVE_UMASK HAVE_GETRUSAGE \

@@ -117,6 +117,11 @@ keep linux brk copy_file_range fallocate flock getdents getrandom gettid ppoll p
 	readahead sbrk sync_file_range syncfs sysinfo utimes
 # Standard output is line buffered, although it is no terminal.
 sed -i 's/TIOCGWINSZ/0x4d00/' src/stdio/__fdopen.c src/stdio/__stdout_write.c
+# A stream that appends begins at the end of its file, as with glibc: programs ask ftell, or tellp
+# of a C++ stream, whether a file is new.
+sed -i 's/^		f->flags |= F_APP;/&\
+		if (!strchr(mode, 43)) __syscall(SYS_lseek, fd, 0, SEEK_END); \/* no plus *\//' \
+	src/stdio/__fdopen.c
 # %Lu and its like are %llu, as with glibc: programs for Linux use them.
 sed -i "/S('E') = LDBL, S('F') = LDBL/a S('d') = LLONG, S('i') = LLONG, S('o') = ULLONG, \
 S('u') = ULLONG, S('x') = ULLONG, S('X') = ULLONG," src/stdio/vfprintf.c src/stdio/vfwprintf.c

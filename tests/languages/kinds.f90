@@ -25,6 +25,13 @@ program kinds
   print *, sqrt(q), exp(q), log(q), sin(q), gamma(q / 3), erf(q), bessel_j0(q)
   c = (1, 2)
   print *, sqrt(c), exp(c), log(c)
+  do i = 0, 3
+    x = 0.7_10 + 2 * i
+    print "(6es22.14)", bessel_j0(x), bessel_j1(x), bessel_jn(i, x), bessel_y0(x), bessel_y1(x), &
+      bessel_yn(i, x)
+    print "(6es22.14)", bessel_jn(0, 2, x), bessel_yn(0, 2, x)
+    print "(6es23.15)", atan(cmplx(x, 1 / x, 10)), sin(cmplx(1 / x, x, 10)), acos(cmplx(x, x, 10))
+  end do
   print *, q / 3, huge(q), tiny(q)
   write(text, '(f45.40)') q / 7
   print *, text

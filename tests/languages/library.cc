@@ -46,6 +46,10 @@ static void calculations()
 	complex<double> z(3, -4);
 	cout << setprecision(12) << abs(z) << ' ' << z * conj(z) << ' ' << sqrt(complex<double>(-1)) << ' '
 	     << exp(complex<long double>(0, 3.14159265358979323846L)) << ' ' << pow(z, 2) << '\n';
+	cout << asin(complex<double>(1e200, -1)) << ' ' << atan(complex<float>(0.25, -0.0)) << ' '
+	     << log(complex<double>(0.6, 0.8)) << ' ' << setprecision(17)
+	     << atan(complex<long double>(0.5, 0.7)) << sin(complex<long double>(0.5, 0.7))
+	     << setprecision(12) << '\n';
 	valarray<double> values{1, 2, 3, 4, 5, 6};
 	valarray<double> odd = values[slice(0, 3, 2)];
 	cout << odd.sum() << ' ' << (values * values).max() << ' ' << sqrt(values)[3] << ' '

@@ -108,7 +108,10 @@ static void files()
 	both >> word;
 	cout << word << '\n';
 	both.close();
-	ofstream("streams.out", ios::app) << "the end\n";
+	ofstream more("streams.out", ios::app);
+	cout << "appends at " << more.tellp() << '\n';
+	more << "the end\n";
+	more.close();
 	ifstream in("streams.out");
 	size_t lines = 0, bytes = 0;
 	for (string line; getline(in, line); lines++)

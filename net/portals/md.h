@@ -54,9 +54,10 @@ int md_bind(struct process_view *view, const struct md_args *args, enum unlink_o
 	    handle_t *handle);
 
 /* The two steps of making a descriptor. md_check changes nothing and sets *room:
- * PORTALS_MD_ILLEGAL, _SEGV, _EQ_INVALID. md_alloc makes the descriptor, for the entry with index
- * `me` or for none (NO_INDEX), without linking it to the entry, with these flags. Errors, after which nothing has
- * changed: PORTALS_NO_SPACE, PORTALS_SEGV (the array of pieces has changed since), PORTALS_FAIL. */
+ * PORTALS_MD_ILLEGAL, _SEGV, _EQ_INVALID. md_alloc makes the descriptor with these flags, for the
+ * entry with index `me` or for none (NO_INDEX), without linking it to the entry. Errors, after which
+ * nothing has changed: PORTALS_NO_SPACE, PORTALS_SEGV (the array of pieces has changed since),
+ * PORTALS_FAIL. */
 int md_check(const struct process_view *view, const struct md_args *args, uint64_t *room);
 int md_alloc(struct process_view *view, uint32_t me, const struct md_args *args, uint64_t room,
 	     uint32_t flags, handle_t *handle);

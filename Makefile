@@ -2,8 +2,9 @@
 #
 # Everything is built under build/; each part has its rules in its own build.mk.
 # A call from outside first makes tools/setup.sh check for missing Debian
-# packages, then calls itself once for all goals. So it works on a machine that
-# has only git and make, and -j never builds one file twice at once.
+# packages, then calls itself, first for what is built with all processors, then
+# for all goals. So it works on a machine that has only git and make, and -j never
+# builds one file twice at once.
 
 PYTHON := /usr/bin/python3
 NODES  ?= 4
@@ -27,6 +28,9 @@ needs := $(if $(work),build) $(if $(filter run bench programs gcc-check mpich-ch
 	$(if $(filter languages mpi mpich-check gcc-check bench programs check check-long,$(work)),languages) \
 	$(if $(filter check check-long,$(work)),run iso check) $(if $(filter check-long,$(work)),model)
 
+# What is built first, with all processors.
+first := $(if $(filter check check-long,$(work)),check-built,$(filter all,$(work:run=all)))
+
 .PHONY: $(goals) inner
 $(goals): inner ; @:
 
@@ -35,6 +39,8 @@ inner:
 	@$(if $(filter clean,$(goals)),rm -rf build)
 	@$(if $(filter uninstall,$(goals)),tools/install/install.sh --uninstall "$(DESTDIR)" "$(PREFIX)")
 	@$(if $(work),tools/setup.sh $(needs))
+	@+$(if $(first),$(MAKE) --no-print-directory MARGAY_READY=1 \
+		$(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc)) $(first))
 	@+$(if $(work),$(MAKE) --no-print-directory MARGAY_READY=1 $(work))
 
 else
@@ -56,10 +62,13 @@ all: build/kernel.o build/libmargay.a build/crt0.o build/lib/libpmi.a build/lib/
 run: all build/text.txt ## boot NODES=4 nodes that count the words of a text
 	tools/margay run -n $(NODES) build/apps/wordfreq.elf build/text.txt
 
-check: all languages mpi test-apps bench-apps $(HOST_PROGRAMS) pytest-there programs-short gcc-tests ## the regression suite; ARGS='-m faults' for a part
+.PHONY: check-built
+check-built: all languages mpi test-apps bench-apps $(HOST_PROGRAMS)
+
+check: check-built pytest-there programs-short gcc-tests ## the regression suite; ARGS='-m faults' for a part
 	$(PYTHON) -m pytest tests $(ARGS)
 
-check-long: all languages mpi test-apps bench-apps $(HOST_PROGRAMS) pytest-there programs-short gcc-tests ## the suite with its long tests
+check-long: check-built pytest-there programs-short gcc-tests ## the suite with its long tests
 	$(PYTHON) -m pytest tests --long $(ARGS)
 
 bench: all languages bench-apps ## measure the table of figures, into build/bench.json

@@ -187,14 +187,14 @@ static void choose(struct fi_info *info, const struct fi_info *hints)
 		info->handle = hints->handle;
 }
 
-/* Checks that the source, if the caller names one, is this rank. The destination is the rank that
- * it wants to reach, if it names one. 0, or an error. */
+/* Checks that the source, if the caller names one, is this rank, or localhost. The destination is
+ * the rank that it wants to reach, if it names one. 0, or an error. */
 static int choose_peer(struct fi_info *info, const char *node, uint64_t flags,
 		       const struct fi_info *hints)
 {
 	const char *peer = node && !(flags & FI_SOURCE) ? node : hints ? hints->dest_addr : 0;
 
-	if (node && (flags & FI_SOURCE) && strcmp(node, info->src_addr))
+	if (node && (flags & FI_SOURCE) && strcmp(node, info->src_addr) && strcmp(node, "localhost"))
 		return -FI_ENODATA;
 	if (!peer)
 		return 0;

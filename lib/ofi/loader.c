@@ -166,8 +166,7 @@ const char *fi_strerror(int errnum)
 	/* MPICH's errors have no other word about the cause. */
 	static const char *const causes[] = {
 		[FI_EIO] = "I/O error: the peer has died",
-		[FI_EREMOTEIO] = "Remote I/O error: the target has no such memory region, the range is "
-				 "outside of it, or it does not grant this access",
+		[FI_EREMOTEIO] = "Remote I/O error: no region of the target grants this range and access",
 	};
 	unsigned int number = errnum < 0 ? -(unsigned int)errnum : (unsigned int)errnum;
 	unsigned int index = number - FI_ERRNO_OFFSET;

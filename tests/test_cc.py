@@ -230,7 +230,7 @@ def test_run_takes_a_runnable_script(margay, tmp_path):
     (tmp_path / "other").symlink_to("sub/an echo")
     for name in ("sub/an echo", "./other"):
         run = margay("run", "--no-prefix", "-n", "2", name, "a  b").ok()
-        assert run.lines == [name, "a  b"] * 2
+        assert sorted(run.lines) == sorted([name, "a  b"] * 2)      # two ranks, in any order
     options = {"MARGAY_RUN_OPTIONS": "-n 3 --argv0 x"}
     for run in (margay("run", "--no-prefix", "-n", "2", "sub/an echo", env=options),
                 margay("-n", "2", "sub/an echo", program=MPIEXEC, env=options)):

@@ -152,7 +152,7 @@ static int place_in(const struct process_view *view, const struct chain *chain,
 	return PORTALS_OK;
 }
 
-/* Put an entry, whose index + 1 is `self`, into a chain that is not empty. 0 or PORTALS_FAIL. */
+/* Put an entry into a chain that is not empty. `self` is its index + 1. 0 or PORTALS_FAIL. */
 __attribute__((noinline))
 static int chain_insert(struct process_view *view, struct chain *chain, struct me *me,
 			uint16_t self)

@@ -125,9 +125,11 @@ struct counter {
 	unsigned int users;
 };
 
-/* Completions that have not been read: in order in `ring`, errors in a list. */
+/* Completions that have not been read, in their order: successful ones in `ring`, failures in a
+ * list. A failure is read after the completions before it, and before those after it. */
 struct failure {
 	struct fi_cq_err_entry entry;
+	size_t place;                   /* ring_tail when it was added: it is read before that slot */
 	struct failure *next;
 };
 
@@ -138,7 +140,8 @@ struct cq {
 	struct fi_cq_tagged_entry *out; /* next entry for the caller, during fi_cq_read; else null */
 	size_t out_left;
 	struct fi_cq_tagged_entry *ring;
-	size_t ring_first, ring_used, ring_size;    /* size: a power of two */
+	size_t ring_head, ring_tail;    /* entries that were read and added so far */
+	size_t ring_size;               /* a power of two */
 	struct failure *failures, **failures_end;
 	uint64_t idle_since;            /* rdtsc of the last poll that found nothing */
 	unsigned int idle;              /* such polls in quick succession */

@@ -49,12 +49,11 @@ static int ring_grow(struct cq *cq)
 
 	if (!ring)
 		return -FI_ENOMEM;
-	for (size_t i = 0; i < cq->ring_used; i++)
-		ring[i] = cq->ring[(cq->ring_first + i) & (cq->ring_size - 1)];
+	for (size_t i = cq->ring_head; i != cq->ring_tail; i++)
+		ring[i & (size - 1)] = cq->ring[i & (cq->ring_size - 1)];
 	free(cq->ring);
 	cq->ring = ring;
 	cq->ring_size = size;
-	cq->ring_first = 0;
 	return 0;
 }
 
@@ -62,9 +61,11 @@ static int ring_grow(struct cq *cq)
  * here, with a line that says why. */
 struct fi_cq_tagged_entry *mfi_cq_ring_slot(struct cq *cq)
 {
-	if (cq->ring_used == cq->ring_size && ring_grow(cq))
-		mfi_no_memory("completions that were not read", cq->ring_used);
-	return &cq->ring[(cq->ring_first + cq->ring_used++) & (cq->ring_size - 1)];
+	size_t used = cq->ring_tail - cq->ring_head;
+
+	if (used == cq->ring_size && ring_grow(cq))
+		mfi_no_memory("completions that were not read", used);
+	return &cq->ring[cq->ring_tail++ & (cq->ring_size - 1)];
 }
 
 void mfi_cq_fail(struct cq *cq, const struct fi_cq_err_entry *entry)
@@ -74,9 +75,11 @@ void mfi_cq_fail(struct cq *cq, const struct fi_cq_err_entry *entry)
 	if (!failure)
 		mfi_no_memory("failed operations", 1);
 	failure->entry = *entry;
+	failure->place = cq->ring_tail;
 	failure->next = 0;
 	*cq->failures_end = failure;
 	cq->failures_end = &failure->next;
+	cq->out_left = 0;               /* later completions go into the ring */
 }
 
 /* Bytes of an entry: each format extends the one before. */
@@ -94,15 +97,14 @@ static size_t entry_bytes(enum fi_cq_format format)
 	}
 }
 
+/* Takes completions up to the first failure. */
 static ssize_t take_from_ring(struct cq *cq, char *buf, size_t count)
 {
 	size_t bytes = entry_bytes(cq->format), taken;
+	size_t end = cq->failures ? cq->failures->place : cq->ring_tail;
 
-	for (taken = 0; taken < count && cq->ring_used; taken++) {
-		memcpy(buf + taken * bytes, &cq->ring[cq->ring_first], bytes);
-		cq->ring_first = (cq->ring_first + 1) & (cq->ring_size - 1);
-		cq->ring_used--;
-	}
+	for (taken = 0; taken < count && cq->ring_head != end; taken++)
+		memcpy(buf + taken * bytes, &cq->ring[cq->ring_head++ & (cq->ring_size - 1)], bytes);
 	return (ssize_t)taken;
 }
 
@@ -147,9 +149,9 @@ static void wait_idle(struct cq *cq, struct endpoint *ep)
 static ssize_t look(struct cq *cq, void *buf, size_t count)
 {
 	struct endpoint *ep = cq->domain->endpoint;
-	ssize_t taken;
+	ssize_t taken = 0;
 
-	if (cq->ring_used)
+	if (cq->failures || cq->ring_head != cq->ring_tail)
 		return take_from_ring(cq, buf, count);
 	if (cq->format == FI_CQ_FORMAT_TAGGED) {
 		cq->out = buf;
@@ -157,10 +159,11 @@ static ssize_t look(struct cq *cq, void *buf, size_t count)
 	}
 	if (ep && ep->enabled)
 		mfi_progress(ep);
-	taken = cq->format == FI_CQ_FORMAT_TAGGED ? (ssize_t)(count - cq->out_left) : 0;
+	if (cq->out)
+		taken = cq->out - (struct fi_cq_tagged_entry *)buf;
 	cq->out = 0;
 	cq->out_left = 0;
-	return taken || !cq->ring_used ? taken : take_from_ring(cq, buf, count);
+	return taken ? taken : take_from_ring(cq, buf, count);
 }
 
 static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)

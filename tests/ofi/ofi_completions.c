@@ -141,6 +141,57 @@ static void waiting(struct ofi *o)
 	EQUAL(fi_cq_readerr(o->cq, &(struct fi_cq_err_entry){ 0 }, 0), -FI_EAGAIN);
 }
 
+/* A failure is read between the completions before it and after it, however many are asked for:
+ * those that come while fi_cq_sread runs, and those that fi_cntr_read has already seen. */
+static void failure_in_order(struct ofi *o)
+{
+	static const size_t lengths[] = { 8, 8, 100, 8, 100, 100, 8, 8 };
+	enum { N = sizeof(lengths) / sizeof(lengths[0]) };
+	struct fi_cntr_attr attr = { .events = FI_CNTR_EVENTS_COMP };
+	struct fid_cntr *receives;
+
+	ofi_close_ep(o);
+	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, 0);
+	OK(fi_cntr_open(o->domain, &attr, &receives, 0));
+	OK(fi_ep_bind(o->ep, &receives->fid, FI_RECV));
+	OK(fi_enable(o->ep));
+	for (int round = 0; round < 2; round++) {
+		struct fi_cq_tagged_entry entries[N];
+		size_t read = 0;
+
+		for (int i = 0; i < N; i++)
+			OK(fi_trecv(o->ep, in + i, 8, 0, o->left, i, 0, in + i));
+		ofi_barrier();
+		for (int i = 0; i < N; i++)
+			OK(fi_tinject(o->ep, out, lengths[i], o->right, i));
+		ofi_barrier();
+		while (round == 1 && fi_cntr_read(receives) + fi_cntr_readerr(receives) < 2 * N)
+			;
+		while (read < N) {
+			ssize_t n = fi_cq_sread(o->cq, entries, N, 0, HANG_MS);
+			struct fi_cq_err_entry failure = { 0 };
+
+			if (n == -FI_EAVAIL) {
+				EQUAL(fi_cq_readerr(o->cq, &failure, 0), 1);
+				EQUAL(failure.err, FI_ETRUNC);
+				CHECK(failure.op_context == in + read);
+				EQUAL(lengths[read++], 100);
+				continue;
+			}
+			CHECK(n > 0 && (size_t)n <= N - read);
+			for (ssize_t i = 0; i < n; i++) {
+				CHECK(entries[i].op_context == in + read);
+				EQUAL(lengths[read++], 8);
+			}
+		}
+	}
+	ofi_close_ep(o);
+	OK(fi_close(&receives->fid));
+	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, 0);
+	OK(fi_enable(o->ep));
+	ofi_barrier();
+}
+
 /* Without FI_DIRECTED_RECV a receive's source is ignored. */
 static void undirected(struct ofi *o)
 {
@@ -187,6 +238,7 @@ int main(void)
 {
 	static const struct ofi_case cases[] = {
 		{ "selective", selective }, { "formats", formats }, { "waiting", waiting },
+		{ "failure_in_order", failure_in_order },
 		{ "undirected", undirected }, { "inject_by_default", inject_by_default },
 	};
 	struct ofi o;

@@ -2,11 +2,15 @@
  * The common part of Intel's gigabit cards. Data: one struct e1000 per card, in memory taken at
  * boot. Runs with interrupts off, on one processor.
  *
- * Receiving: each descriptor has a buffer of 16 KiB, larger than any frame that the card accepts,
- * so every frame is contiguous. The buffers begin at 64 different offsets within a page. An
+ * Receiving: each descriptor has a buffer of 16 KiB. By its data sheet the card accepts no larger
+ * frame, so every frame is contiguous. The buffers begin at 64 different offsets within a page. An
  * emulated card copies all frames from the same address, and if the target is a few bytes above it,
  * modulo 4096, a processor's string copy may be 20 times slower (docs/measurements.md). Descriptors
  * are returned in batches, as telling the card costs more than a frame.
+ *
+ * QEMU's cards accept frames of any length while damaged frames are accepted, too. If the command
+ * line allows frames that are longer than a buffer (`longest`), the buffers follow each other in
+ * memory that is mapped twice in a row: so a frame that fills several is contiguous as well.
  *
  * Sending: one descriptor for each piece in place, no copy. The card reports the last one of each
  * frame, in order. Frames that are sent while another one is handed up leave together when that
@@ -29,9 +33,11 @@
 #include "kernel/memory/memory.h"
 
 #define SLOT_BYTES   16384u
-#define SLOT_APART   (SLOT_BYTES + 320u) /* distance of two slots */
+#define SLOT_APART   (SLOT_BYTES + 320u) /* distance of two slots, if each holds a whole frame */
 #define FRAME_SHORT  1514u         /* accepted by every card */
-#define FRAME_MOST   (SLOT_BYTES - 4) /* fits a buffer, even with its CRC */
+#define FRAME_LARGE  (SLOT_BYTES - 4) /* fits a buffer, even with its CRC */
+#define FRAME_SLOTS  4u            /* buffers of the longest frame */
+#define FRAME_MOST   (FRAME_SLOTS * SLOT_BYTES - 4)
 #define GIVE_BACK    32u           /* descriptors in one batch */
 #define BIT_NS       100000000UL   /* deadline for a bit to change */
 #define DRAIN_NS     10000000UL    /* deadline for transfers under way to end */
@@ -104,7 +110,7 @@ static void show_ring(struct e1000 *e, uint32_t base, const void *ring)
 
 static uint64_t slot_address(const struct e1000 *e, uint32_t slot)
 {
-	return memory_physical(e->slots) + slot * SLOT_APART;
+	return e->slots_physical + slot * e->slot_apart;
 }
 
 static void empty_rings(struct e1000 *e)
@@ -115,6 +121,7 @@ static void empty_rings(struct e1000 *e)
 	memset(e->frame, 0, sizeof(e->frame));
 	e->receive_next = 0;
 	e->receive_kept = 0;
+	e->begun = 0;
 	e->torn = false;
 	e->send_next = e->send_first = 0;
 	e->send_free = E1000_RING - 1;     /* first == next is an empty ring */
@@ -156,7 +163,8 @@ static void start(struct e1000 *e)
 	e1000_write(e, REG_TADV, 0);
 	show_ring(e, REG_TDBAL, e->send);
 	e1000_write(e, REG_TCTL, TCTL_EN | TCTL_PAD | TCTL_COLLISIONS);
-	e1000_write(e, REG_RCTL, RCTL_EN | RCTL_LONG | RCTL_BROADCAST | RCTL_16384 | RCTL_STRIP);
+	e1000_write(e, REG_RCTL, RCTL_EN | RCTL_LONG | RCTL_BROADCAST | RCTL_16384 | RCTL_STRIP |
+	            (e->nic.mtu > FRAME_LARGE ? RCTL_BAD : 0));
 	e1000_write(e, REG_RDT, E1000_RING - 1);
 	watch_works(&e->watch, e1000_read(e, REG_STATUS) & STATUS_UP);
 	e->masked = true;
@@ -287,23 +295,40 @@ static void give_back(struct e1000 *e)
 	e1000_write(e, REG_RDT, (e->receive_next - 1) % E1000_RING);
 }
 
-/* Takes one slot that the card has filled; true: it had a frame. */
-static bool take(struct e1000 *e, uint64_t state, const uint8_t *slot)
+/* Takes a slot of a frame that fills several: the last one hands up the frame. Too many slots, a gap
+ * between two, or slots that do not follow each other in memory: the frame is dropped. */
+__attribute__((noinline))
+static void take_part(struct e1000 *e, uint64_t state, uint32_t slot)
 {
-	bool torn = e->torn;
+	uint32_t before = e->begun++, first = (slot - before) % E1000_RING;
 
+	if (e->slot_apart != SLOT_BYTES || before >= FRAME_SLOTS ||
+	    (!(state & RX_LAST) && RX_BYTES(state) != SLOT_BYTES))
+		e->torn = true;
+	if (!(state & RX_LAST))
+		return;
+	if (e->torn || state & RX_ERRORS)
+		e->nic.counters[NIC_DROPS_IN]++;
+	else
+		hand_up(e, e->slots + first * SLOT_BYTES, before * SLOT_BYTES + RX_BYTES(state));
+	e->begun = 0;
+	e->torn = false;
+}
+
+/* Takes one slot that the card has filled; true: it was the last of a frame. */
+static bool take(struct e1000 *e, uint64_t state, uint32_t slot)
+{
 	if (RX_BYTES(state) > SLOT_BYTES) {
 		watch_nonsense(&e->watch, "a frame is longer than its buffer; it is reset");
 		return false;
 	}
-	e->torn = !(state & RX_LAST);
-	if (e->torn)
-		return false;
-	if (torn || state & RX_ERRORS)
+	if (__builtin_expect(e->begun || !(state & RX_LAST), 0))
+		take_part(e, state, slot);
+	else if (state & RX_ERRORS)
 		e->nic.counters[NIC_DROPS_IN]++;
 	else
-		hand_up(e, slot, RX_BYTES(state));
-	return true;
+		hand_up(e, e->slots + slot * e->slot_apart, RX_BYTES(state));
+	return state & RX_LAST;
 }
 
 static uint32_t receive(struct e1000 *e, uint32_t budget)
@@ -318,10 +343,11 @@ static uint32_t receive(struct e1000 *e, uint32_t budget)
 
 		if (!(state & RX_DONE))
 			break;
-		frames += take(e, state, e->slots + slot * SLOT_APART);
+		frames += take(e, state, slot);
 		*descriptor = (struct e1000_receive_descriptor){ slot_address(e, slot), 0 };
 		e->receive_next = (slot + 1) % E1000_RING;
-		if (++e->receive_kept >= GIVE_BACK)
+		/* the card may not refill the slots of a frame that is not yet complete */
+		if (++e->receive_kept >= GIVE_BACK && (!e->begun || e->torn))
 			give_back(e);
 	}
 	e->receiving = false;
@@ -424,7 +450,7 @@ struct e1000 *e1000_open(const struct e1000_model *model, const struct nic_ops *
 	struct e1000 *e;
 
 	if (setup->longest > FRAME_MOST || (setup->longest && setup->longest < FRAME_SHORT)) {
-		*why = "longest= must be 1514 to 16380 bytes: its buffers have 16384, with the CRC";
+		*why = "longest= must be 1514 to 65532 bytes: four buffers have 65536, with the CRC";
 		return 0;
 	}
 	e = memory_take(sizeof(*e), PAGE_BYTES);
@@ -442,7 +468,13 @@ struct e1000 *e1000_open(const struct e1000_model *model, const struct nic_ops *
 	e->registers = map_physical(pci->bar[0].physical, E1000_BYTES, MAP_DEVICE);
 	e->receive = memory_take(E1000_RING * sizeof(*e->receive), PAGE_BYTES);
 	e->send = memory_take(E1000_RING * sizeof(*e->send), PAGE_BYTES);
-	e->slots = memory_take(E1000_RING * SLOT_APART, PAGE_BYTES);
+	e->slot_apart = e->nic.mtu > FRAME_LARGE ? SLOT_BYTES : SLOT_APART;
+	if (e->nic.mtu > FRAME_LARGE) {
+		e->slots = memory_take_twice(E1000_RING * SLOT_BYTES, &e->slots_physical);
+	} else {
+		e->slots = memory_take(E1000_RING * SLOT_APART, PAGE_BYTES);
+		e->slots_physical = memory_physical(e->slots);
+	}
 	if (!reset(e)) {
 		*why = "it does not answer to a reset";
 		return 0;

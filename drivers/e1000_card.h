@@ -44,9 +44,12 @@ struct e1000 {
 
 	struct e1000_receive_descriptor *receive; /* E1000_RING of them */
 	uint8_t *slots;            /* their buffers */
+	uint64_t slots_physical;
+	uint32_t slot_apart;       /* distance of two of them */
 	uint32_t receive_next;     /* next descriptor to read */
 	uint32_t receive_kept;     /* descriptors read and not yet returned */
-	bool torn;                 /* the frame at receive_next began in an earlier slot */
+	uint32_t begun;            /* slots before receive_next that hold the beginning of its frame */
+	bool torn;                 /* that frame is dropped */
 
 	struct e1000_send_descriptor *send; /* E1000_RING of them */
 	struct e1000_frame frame[E1000_RING];

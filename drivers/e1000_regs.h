@@ -70,6 +70,7 @@
 #define CAUSE_ALL           0xffffffffu
 
 #define RCTL_EN             (1u << 1)
+#define RCTL_BAD            (1u << 2)  /* damaged frames, too; QEMU: and those of more than 16 KiB */
 #define RCTL_LONG           (1u << 5)  /* frames longer than 1522 bytes */
 #define RCTL_BROADCAST      (1u << 15)
 #define RCTL_16384          (1u << 16 | 1u << 25) /* buffers of 16 KiB */

@@ -2,13 +2,10 @@
  * The fake card, and the kernel's functions that only its driver calls. Data: the one card, and its
  * buffers. The driver allocates its own record, the parts of three rings, and the headers.
  */
-#define _GNU_SOURCE
 #include "fake_virtio.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "drivers/virtio.h"
 #include "kernel/memory/memory.h"
@@ -21,8 +18,6 @@
 
 struct fake fake;
 
-static void *twice;
-static uint64_t twice_bytes;
 static uint8_t registers[4096] __attribute__((aligned(64)));
 
 /* Offsets of the parts of the registers. */
@@ -37,23 +32,6 @@ static struct fake_ring ring_at(uint32_t first)
 }
 
 /* ---- the kernel ---- */
-
-void *memory_take_twice(uint64_t bytes, uint64_t *physical)
-{
-	int fd = memfd_create("slots", 0);
-	uint8_t *at = mmap(0, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (fd < 0 || ftruncate(fd, (off_t)bytes) || at == (void *)-1)
-		abort();
-	for (int i = 0; i < 2; i++)
-		mmap(at + (uint64_t)i * bytes, bytes, PROT_READ | PROT_WRITE,
-		     MAP_SHARED | MAP_FIXED, fd, 0);
-	close(fd);
-	twice = at;
-	twice_bytes = bytes;
-	*physical = (uint64_t)at;
-	return at;
-}
 
 /* Replaces the driver's own function (build.mk), as registers in memory reset at once. */
 bool __real_virtio_reset(struct virtio *virtio, uint64_t deadline);
@@ -261,8 +239,5 @@ struct nic *fake_open_bulk(bool ring_reset, const char **why)
 void fake_free(void)
 {
 	fake_kernel_free();
-	if (twice)
-		munmap(twice, 2 * twice_bytes);
-	twice = 0;
 	fake.control = fake.receive = fake.transmit = (struct fake_ring){ 0 };
 }

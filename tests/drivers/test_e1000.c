@@ -15,6 +15,8 @@
 	TEST(name##_82574l) { kind = FAKE_82574L; name(); } \
 	static void name(void)
 
+enum { LONGEST = 65532 };          /* of any command line: four buffers, less the CRC */
+
 static enum fake_kind kind;
 static uint32_t longest;           /* longest frame of the command line; 0: the data sheet's */
 static uint32_t echoes;            /* frames to send for each one received */
@@ -109,7 +111,7 @@ static void receives_at_most(uint32_t most)
 
 TEST_CARDS(longest_frame_is_the_data_sheets_or_what_the_command_line_says)
 {
-	static const uint32_t said[] = { 0, 1514, 9230, 16380 };
+	static const uint32_t said[] = { 0, 1514, 9230, 16380, 16381, LONGEST };
 
 	for (uint32_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
 		uint32_t most = said[i] ? said[i] : kind == FAKE_82540EM ? 16124 : 9230;
@@ -117,6 +119,7 @@ TEST_CARDS(longest_frame_is_the_data_sheets_or_what_the_command_line_says)
 		longest = said[i];
 		open_card();
 		CHECK_IS(nic->mtu, most);
+		CHECK_IS(!!(fake_read(REG_RCTL) & RCTL_BAD), most > 16380);
 		sends_at_most(most);
 		receives_at_most(most);
 		CHECK_IS(nic->counters[NIC_RESETS] + fake_kernel.reports, 0);
@@ -125,16 +128,84 @@ TEST_CARDS(longest_frame_is_the_data_sheets_or_what_the_command_line_says)
 	longest = 0;
 }
 
+/* Frames that fill several buffers come whole, wherever they begin in the ring. */
+TEST_CARDS(frames_longer_than_a_buffer_come_whole)
+{
+	longest = LONGEST;
+	open_card();
+	for (uint32_t i = 0; i < 1000; i++) {
+		uint32_t bytes = i % 3 ? LONGEST - i : 64 + i;
+
+		CHECK(fake_receive(frame, bytes));
+		CHECK_IS(poll(), 1);
+		CHECK(got_bytes == bytes && !memcmp(got, frame, bytes));
+	}
+	CHECK_IS(nic->counters[NIC_RESETS] + nic->counters[NIC_DROPS_IN], 0);
+	close_card();
+	longest = 0;
+}
+
+/* The card may write the rest of a frame late: until then it does not get its buffers back. */
+TEST_CARDS(frame_of_which_a_part_has_come_waits_for_the_rest)
+{
+	uint32_t tail;
+
+	longest = LONGEST;
+	open_card();
+	for (uint32_t i = 0; i < 30; i++)
+		CHECK(fake_receive(frame, 64));
+	CHECK_IS(poll(), 30);
+	tail = fake_read(REG_RDT);
+	for (uint32_t i = 0; i < 3; i++) {
+		memcpy((void *)fake.receive[fake.receive_head].address, frame + i * FAKE_SLOT, FAKE_SLOT);
+		CHECK(fake_fill(FAKE_SLOT | RX_DONE));
+		CHECK_IS(poll(), 0);
+	}
+	CHECK_IS(fake_read(REG_RDT), tail);
+	memcpy((void *)fake.receive[fake.receive_head].address, frame + 3 * FAKE_SLOT, 100);
+	CHECK(fake_fill(100 | RX_DONE | RX_LAST));
+	CHECK_IS(poll(), 1);
+	CHECK(got_bytes == 3 * FAKE_SLOT + 100 && !memcmp(got, frame, got_bytes));
+	CHECK(fake_read(REG_RDT) != tail);
+	close_card();
+	longest = 0;
+}
+
+/* A frame of too many buffers, even of all, one with a gap, and a damaged one. */
+TEST_CARDS(long_frames_that_cannot_be_are_dropped)
+{
+	longest = LONGEST;
+	open_card();
+	for (uint32_t i = 0; i < 2 * FAKE_RING; i++) {
+		CHECK(fake_fill(FAKE_SLOT | RX_DONE));
+		CHECK_IS(poll(), 0);
+	}
+	CHECK(fake_fill(100 | RX_DONE | RX_LAST));
+	CHECK(fake_fill((FAKE_SLOT - 1) | RX_DONE));
+	CHECK(fake_fill(100 | RX_DONE | RX_LAST));
+	CHECK(fake_fill(FAKE_SLOT | RX_DONE));
+	CHECK(fake_fill(100 | RX_DONE | RX_LAST | 1UL << 40));
+	CHECK_IS(poll(), 3);
+	CHECK_IS(nic->counters[NIC_DROPS_IN], 3);
+	CHECK_IS(got_frames + nic->counters[NIC_RESETS], 0);
+	CHECK(fake_receive(frame, LONGEST));
+	CHECK_IS(poll(), 1);
+	CHECK_IS(got_bytes, LONGEST);
+	works();
+	close_card();
+	longest = 0;
+}
+
 /* Buffers hold no longer frames, and all cards accept the shortest. */
 TEST_CARDS(longest_frame_that_cannot_be_is_refused)
 {
-	static const uint32_t said[] = { 1, 1513, 16381, 65549, UINT32_MAX };
+	static const uint32_t said[] = { 1, 1513, LONGEST + 1, 65549, UINT32_MAX };
 	const char *why;
 
 	for (uint32_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
 		fake.longest = said[i];
 		CHECK(fake_open(kind, &why) == 0);
-		CHECK(why && strstr(why, "longest= must be 1514 to 16380 bytes"));
+		CHECK(why && strstr(why, "longest= must be 1514 to 65532 bytes"));
 		fake_free();
 	}
 }

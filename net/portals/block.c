@@ -150,7 +150,8 @@ void block_init(struct process_view *view)
 		index_init(view);
 	format_pools(view);
 	for (uint32_t i = 0; i < limits->portals; i++)
-		view->portals[i] = (struct portal){ .first = NO_INDEX, .last = NO_INDEX };
+		view->portals[i] = (struct portal){ .first = NO_INDEX, .last = NO_INDEX,
+						    .recent = MASK_NONE };
 	ac_init(view);
 	block_grant(view, 0, 0, 0);
 
@@ -271,12 +272,12 @@ int block_status(const struct process_view *view, uint64_t index, uint64_t *valu
 		*value = sum(view->block, index);
 	} else if (index < STAT_NID) {
 		pools += (index - STAT_COUNTERS) / 2;
-		*value = (index - STAT_COUNTERS) % 2 ? pools->high : pools->used;
+		*value = (index - STAT_COUNTERS) % 2 ? pools->fresh : pools->used;
 	} else if (index >= STAT_EVENT_SLOTS) {
 		*value = index == STAT_INLINE ? view->inline_bytes : view->limits.slots;
 	} else if (index >= STAT_PIECE_USED) {
 		pools += POOL_PIECE;
-		*value = index == STAT_PIECE_USED ? pools->used : pools->high;
+		*value = index == STAT_PIECE_USED ? pools->used : pools->fresh;
 	} else {
 		const uint32_t identity[] = { view->nid, view->pid, view->uid, view->jid };
 

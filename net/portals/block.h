@@ -30,7 +30,7 @@
 #include "types.h"
 
 #define BLOCK_MAGIC    0x314b434f4c42474dULL    /* "MGBLOCK1" */
-#define BLOCK_VERSION  4u
+#define BLOCK_VERSION  5u
 #define BLOCK_PAGE     4096u
 
 /* Sizes of the pools, at most NO_INDEX - 1 each, and of the other parts. Fixed for a job. */
@@ -76,9 +76,9 @@ enum block_pool { POOL_ME, POOL_MD, POOL_EQ, POOL_OP, POOL_PIECE, POOL_COUNT };
 /* A pool's state. Entries that were freed are in a list linked by index. */
 struct pool {
 	uint32_t free;         /* first freed entry, or NO_INDEX */
-	uint32_t fresh;        /* first entry not used since block_init, as are all behind it */
+	uint32_t fresh;        /* first entry not used since block_init, as are all behind it. Freed
+	                          entries are used first, so this many were in use at once */
 	uint32_t used;         /* entries in use */
-	uint32_t high;         /* most entries ever in use */
 	uint32_t limit;        /* most entries that may be used, as granted; not trusted as a bound:
 	                          that is the view's limit */
 };
@@ -150,7 +150,7 @@ struct block {
 	struct block_granted granted;
 	uint8_t  pad[20];
 	struct pool pools[POOL_COUNT];
-	uint8_t  pad2[28];
+	uint8_t  pad2[48];
 	struct block_side started, delivered;
 	/* BARRIER messages that have arrived since the memory was zero, by their contents.
 	 * block_init keeps the counts, as peers may enter a barrier before it. */

@@ -28,11 +28,12 @@ static uint64_t source_mask(const struct me *me)
 }
 
 /* Choose one of the portal's masks: one in use that is the same, else a free one, which is set up,
- * else MASK_REST. */
+ * else MASK_REST. Returns its number in the portal. */
 __attribute__((noinline))
-static struct mask *find_mask(struct process_view *view, struct portal *portal,
-			      struct mask *masks, uint64_t bits, uint64_t source)
+static uint32_t find_mask(struct process_view *view, struct portal *portal, uint32_t pt_index,
+			  uint64_t bits, uint64_t source)
 {
+	struct mask *masks = &view->masks[pt_index * PORTAL_MASKS];
 	uint32_t found;
 
 	for (uint32_t used = portal->indexed & ~(1u << MASK_REST); used; used &= used - 1) {
@@ -50,22 +51,21 @@ static struct mask *find_mask(struct process_view *view, struct portal *portal,
 	portal->indexed |= (uint8_t)(1u << found);
 out:
 	portal->recent = (uint8_t)found;
-	return &masks[found];
+	return found;
 }
 
-/* The mask of an entry with this mask of its source. The next entry often has the same one, so that
- * is tried first. */
-static inline struct mask *mask_of(struct process_view *view, struct portal *portal,
-				   uint32_t pt_index, const struct me *me, uint64_t source)
+/* The number in the block of the mask of an entry with this mask of its source. The next entry
+ * often has the same one, so that is tried first. */
+static inline uint32_t mask_of(struct process_view *view, struct portal *portal,
+			       uint32_t pt_index, const struct me *me, uint64_t source)
 {
-	struct mask *masks = &view->masks[pt_index * PORTAL_MASKS];
-	struct mask *recent = &masks[portal->recent % PORTAL_MASKS];
+	uint32_t first = pt_index * PORTAL_MASKS, recent = portal->recent;
+	const struct mask *mask = &view->masks[first + recent];
 	uint64_t bits = ~me->ignore_bits;
 
-	if (recent->bits == bits && recent->source == source &&
-	    portal->indexed >> portal->recent % PORTAL_MASKS & 1)
-		return recent;
-	return find_mask(view, portal, masks, bits, source);
+	if (recent < PORTAL_MASKS && mask->bits == bits && mask->source == source)
+		return first + recent;
+	return first + find_mask(view, portal, pt_index, bits, source);
 }
 
 /* Number all entries of a list anew. 0 or PORTALS_FAIL. */
@@ -183,12 +183,13 @@ int chain_add(struct process_view *view, struct portal *portal, uint32_t pt_inde
 	      struct me *me, uint32_t index)
 {
 	uint64_t source = source_mask(me);
-	struct mask *mask = mask_of(view, portal, pt_index, me, source);
+	uint32_t number = mask_of(view, portal, pt_index, me, source);
+	struct mask *mask = &view->masks[number];
 	uint32_t at = index_chain(view, mask, me->match_bits,
 				  source ? index_source(me->nid, me->pid) : 0);
 	struct chain *chain = &view->chains[at];
 
-	me->mask = pt_index * PORTAL_MASKS + portal->recent;
+	me->mask = number;
 	me->chain = (uint16_t)at;
 	if (chain->first) {
 		if (chain_insert(view, chain, me, (uint16_t)(index + 1)))
@@ -239,21 +240,29 @@ int index_insert(struct process_view *view, const struct me_slot *slot,
 
 int index_remove(struct process_view *view, struct portal *portal, const struct me *me)
 {
-	struct chain *chain;
+	/* Each read once: other nodes may write to the block. */
+	uint32_t number = __atomic_load_n(&me->mask, __ATOMIC_RELAXED);
+	uint16_t at = __atomic_load_n(&me->chain, __ATOMIC_RELAXED);
+	uint16_t later = __atomic_load_n(&me->later, __ATOMIC_RELAXED);
+	uint16_t earlier = __atomic_load_n(&me->earlier, __ATOMIC_RELAXED);
+	struct chain *chain = &view->chains[at];
 
-	if (me->mask / PORTAL_MASKS != me->pt_index || me->chain >= 1u << (64 - view->chain_shift) ||
-	    me->later > view->limits.mes || me->earlier > view->limits.mes)
+	if (number / PORTAL_MASKS != (uint32_t)(portal - view->portals) ||
+	    at >= 1u << (64 - view->chain_shift) || later > view->limits.mes ||
+	    earlier > view->limits.mes)
 		return PORTALS_FAIL;
-	chain = &view->chains[me->chain];
-	if (me->earlier)
-		view->mes[me->earlier - 1].later = me->later;
+	if (earlier)
+		view->mes[earlier - 1].later = later;
 	else
-		chain->first = me->later;
-	if (me->later)
-		view->mes[me->later - 1].earlier = me->earlier;
+		chain->first = later;
+	if (later)
+		view->mes[later - 1].earlier = earlier;
 	else
-		chain->last = me->earlier;
-	if (--view->masks[me->mask].count == 0)
-		portal->indexed &= (uint8_t)~(1u << me->mask % PORTAL_MASKS);
+		chain->last = earlier;
+	if (--view->masks[number].count == 0) {
+		portal->indexed &= (uint8_t)~(1u << number % PORTAL_MASKS);
+		if (portal->recent == number % PORTAL_MASKS)
+			portal->recent = MASK_NONE;
+	}
 	return PORTALS_OK;
 }

@@ -40,6 +40,7 @@
 #define CHAIN_NONE    0xfffeu   /* me.chain of an entry that is in no chain */
 #define PORTAL_MASKS  8u        /* of each portal: as many as portal.indexed has bits */
 #define MASK_REST     7u        /* the last mask: for entries that find no other one free */
+#define MASK_NONE     0xffu     /* portal.recent: none */
 
 /* 64 - log2 of the number of chains for `mes` entries: at least 2 chains, and at least one per
  * entry up to 32768. */

@@ -26,7 +26,8 @@ struct portal {
 	uint16_t count;        /* length of the list */
 	uint8_t  indexed;      /* bit i: mask i of the portal is in use, and every entry of
 	                        * the list is in the index; 0: none is (index.h) */
-	uint8_t  recent;       /* the mask of the last entry that was added to the index */
+	uint8_t  recent;       /* the mask of the last entry that was added to the index, if that
+	                        * mask is still in use; or MASK_NONE */
 };
 
 _Static_assert(sizeof(struct portal) == 8, "eight portals per cache line");

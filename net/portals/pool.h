@@ -74,8 +74,6 @@ static inline void pool_taken(struct pool *pool, int fresh, uint32_t next)
 	else
 		pool->free = next;
 	pool->used++;
-	if (pool->used > pool->high)
-		pool->high = pool->used;
 }
 
 /* Entry `index` is freed; the caller has linked it to the former pool->free. */

@@ -81,7 +81,7 @@ static void check_pool(struct look *look, enum block_pool which, uint32_t count,
 		     (HANDLE_KIND(handle) == kind && HANDLE_INDEX(handle) == i));
 	}
 	MUST(pool->used == look->used[which]);
-	MUST(pool->used <= pool->high && pool->high <= pool->limit);
+	MUST(pool->used <= pool->fresh && pool->fresh <= pool->limit);
 }
 
 static void check_pools(struct look *look)
@@ -183,6 +183,8 @@ static void check_index(struct look *look)
 		uint32_t of_mask[PORTAL_MASKS] = { 0 };
 		uint64_t order = 0;
 
+		MUST(portal->recent == MASK_NONE || (portal->recent < PORTAL_MASKS &&
+						     portal->indexed >> portal->recent & 1));
 		if (!portal->indexed)
 			continue;
 		MUST(portal->first != NO_INDEX);

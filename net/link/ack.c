@@ -20,12 +20,11 @@ struct ack_fields {
 /* End the measured round trip if its frame is acknowledged, cumulatively or selectively. */
 static inline void measure(struct flow *flow, const struct ack_fields *fields, uint32_t now)
 {
-	uint32_t at = flow->tx.timed - fields->ack;
+	int16_t at = (int16_t)(flow->tx.timed - fields->ack);
 
 	if (!(flow->tx.flags & TX_TIMED))
 		return;
-	if (!is_before(flow->tx.timed, fields->ack) &&
-	    (at >= MAPPED || !(fields->arrived >> at & 1)))
+	if (at >= 0 && (at >= (int)MAPPED || !(fields->arrived >> at & 1)))
 		return;
 	timer_measure(flow, now - flow->tx.timed_at);
 	flow->tx.flags &= (uint8_t)~TX_TIMED;

@@ -105,7 +105,7 @@ int batch_delay(struct link *link, struct flow *flow, uint64_t now)
 	if (link->n_delayed == 0)
 		link->delayed_until = now + link->config.batch_delay;
 	link->delayed[link->n_delayed++] =
-		(struct delayed){ (uint16_t)flow_index(link, flow), flow->tx.tail };
+		(struct delayed){ flow_index(link, flow), flow->tx.tail };
 	return 1;
 }
 

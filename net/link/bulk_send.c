@@ -62,7 +62,7 @@ int bulk_is_announced(const struct link *link, uint64_t length, uint32_t *fragme
 void bulk_send_open(struct link *link, struct send *send, const struct flow *flow)
 {
 	count(link, LINK_ANNOUNCED);
-	send->flow = (uint16_t)flow_index(link, flow);
+	send->flow = flow_index(link, flow);
 	send->ordinary = 0;
 	send->parts_sent = send->granted = send->again = send->again_until = 0;
 }

@@ -113,7 +113,7 @@ uint64_t link_deadline(const struct link *link)
 		at = link->delayed_until;
 	if (link->giving_up)
 		return link->now;
-	if ((link->ready_first != NO_RECORD || bulk_can_send(link)) &&
+	if ((link->ready_first != NO_FLOW || bulk_can_send(link)) &&
 	    link->now + (link->stalled ? STALL_NS : 0) < at)
 		at = link->now + (link->stalled ? STALL_NS : 0);
 	/* Only a poll shows that a card has room again, or has read the frames of ended

@@ -5,7 +5,7 @@
  */
 #include "internal.h"
 
-void flow_share_anew(struct link *link, uint16_t senders)
+void flow_share_anew(struct link *link, uint32_t senders)
 {
 	uint32_t share;
 
@@ -29,11 +29,11 @@ struct flow *flow_find(const struct link *link, uint32_t node, enum link_lane la
 	uint16_t index = *chain(link, node);
 
 	while (index != NO_RECORD) {
-		struct flow *flow = &link->flows[index];
+		struct flow *flow = &link->flows[index * LINK_LANES];
 
 		if (flow->node == node)
 			return flow + lane;
-		index = link->chains[index / LINK_LANES];
+		index = link->chains[index];
 	}
 	return 0;
 }
@@ -50,7 +50,7 @@ void flow_reset(struct flow *flow)
 	flow->rx.unacked = flow->rx.taken = 0;
 	flow->tx.window = flow->rx.window = LINK_FIRST_WINDOW;
 	flow->tx.cwnd = LINK_MOST_WINDOW;
-	flow->flags &= FLOW_LANE | FLOW_READY;
+	flow->flags &= FLOW_LANE | FLOW_READY | FLOW_NEXT_LANE;
 	flow->tx.flags &= TX_MEASURED;
 	flow->rx.flags = 0;
 }
@@ -58,37 +58,42 @@ void flow_reset(struct flow *flow)
 struct flow *flow_open(struct link *link, uint32_t node, enum link_lane lane)
 {
 	struct flow *flow = flow_find(link, node, lane);
+	uint32_t peer = link->n_flows / LINK_LANES;
 	uint16_t *first = chain(link, node);
 
 	if (flow)
 		return flow;
-	if (link->n_flows >= 2u * link->config.peers)
+	if (peer >= link->config.peers)
 		return 0;
 	for (uint32_t i = 0; i < LINK_LANES; i++) {
 		flow = &link->flows[link->n_flows + i];
-		*flow = (struct flow){ .node = (uint16_t)node, .heap_at = NO_RECORD,
-				       .ready_next = NO_RECORD, .flags = i ? FLOW_LANE : 0,
+		*flow = (struct flow){ .node = (uint16_t)node, .heap_at = NO_FLOW,
+				       .tx.ready_next = NO_RECORD, .flags = i ? FLOW_LANE : 0,
 				       .mine = link->config.incarnation,
 				       .epoch = (uint8_t)(link->epoch - 2) };
 		flow_reset(flow);
 	}
-	link->chains[link->n_flows / LINK_LANES] = *first;
-	*first = link->n_flows;
+	link->chains[peer] = *first;
+	*first = (uint16_t)peer;
 	link->n_flows += LINK_LANES;
-	return &link->flows[*first + lane];
+	return &link->flows[peer * LINK_LANES + lane];
 }
 
 void flow_ready(struct link *link, struct flow *flow)
 {
-	uint16_t index = (uint16_t)flow_index(link, flow);
+	uint32_t index = flow_index(link, flow);
+	struct flow *last;
 
 	if (flow->flags & FLOW_READY)
 		return;
-	flow->flags |= FLOW_READY;
-	flow->ready_next = NO_RECORD;
-	if (link->ready_first == NO_RECORD)
+	flow->flags = (uint8_t)((flow->flags | FLOW_READY) & ~FLOW_NEXT_LANE);
+	flow->tx.ready_next = NO_RECORD;
+	if (link->ready_first == NO_FLOW) {
 		link->ready_first = index;
-	else
-		link->flows[link->ready_last].ready_next = index;
+	} else {
+		last = &link->flows[link->ready_last];
+		last->tx.ready_next = (uint16_t)(index / LINK_LANES);
+		last->flags |= flow->flags & FLOW_LANE ? FLOW_NEXT_LANE : 0;
+	}
 	link->ready_last = index;
 }

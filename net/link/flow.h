@@ -9,7 +9,8 @@
 #include "link.h"
 #include "wire_fast.h"
 
-#define NO_RECORD  0xffffu         /* in place of a record's or flow's index: none */
+#define NO_RECORD  0xffffu         /* in place of a record's or peer's index: none */
+#define NO_FLOW    0xffffffffu     /* in place of a flow's index or place in the heap: none */
 
 /* Times within a flow are in units of 1024 ns, and wrap: compare them with is_due. */
 #define UNIT_SHIFT 10
@@ -44,12 +45,14 @@ struct flow_tx {
 	frame_map resent;          /* frames retransmitted that count as under way again */
 	uint32_t una, next;        /* oldest frame not acknowledged, first frame not yet sent */
 	uint32_t recover;          /* `next` at the last retransmission */
-	uint32_t timed, timed_at;  /* frame used to measure the round trip, and when it was sent */
+	uint32_t timed_at;         /* when the frame `timed` was sent */
 	uint32_t resend_at;        /* when the retransmission timer expires */
 	uint16_t srtt, rttvar;     /* smoothed round trip and its deviation, in 8 units */
 	uint16_t head, tail;       /* first and last message being sent */
 	uint16_t unsent;           /* the message of frame `next`, or NO_RECORD */
 	uint16_t sends;            /* messages being sent */
+	uint16_t timed;            /* frame used to measure the round trip: its number's low half */
+	uint16_t ready_next;       /* next in the ready list: index of its peer, or NO_RECORD */
 	uint8_t  window;           /* send window: frames from una on that the peer allows */
 	uint8_t  cwnd;             /* congestion window: most frames under way */
 	uint8_t  timeouts;         /* timeouts of frame una; the peer resets the count when it says
@@ -83,7 +86,8 @@ struct flow_rx {
 enum flow_flag {
 	FLOW_LANE    = 0x01,       /* the lane of answers */
 	FLOW_READY   = 0x02,       /* in the ready list */
-	FLOW_GIVE_UP = 0x04        /* the peer is given up at the next tick */
+	FLOW_GIVE_UP = 0x04,       /* the peer is given up at the next tick */
+	FLOW_NEXT_LANE = 0x08      /* the next flow in the ready list is in the lane of answers */
 };
 
 /* One lane between this node and a peer, in both directions. */
@@ -100,15 +104,14 @@ struct flow {
 		frame_word incarnations;        /* both, in the layout of the peer's frames */
 	};
 	uint32_t timer_at;         /* key in the timers' heap: never after resend_at or ack_at */
-	uint16_t heap_at;          /* index in the heap, or NO_RECORD */
-	uint16_t ready_next;       /* next flow in the ready list */
+	uint32_t heap_at;          /* index in the heap, or NO_FLOW */
 };
 
 _Static_assert(sizeof(struct flow) == 120, "two lanes stay below 256 bytes per peer");
 
 /* Memory of a peer: two flows, a place in the heap for each, a hash head, and a chain link. */
-#define PEER_BYTES  (2 * (sizeof(struct flow) + sizeof(uint16_t)) + 2 * sizeof(uint16_t))
-_Static_assert(PEER_BYTES == 248, "as promised in link.h");
+#define PEER_BYTES  (2 * (sizeof(struct flow) + sizeof(uint32_t)) + 2 * sizeof(uint16_t))
+_Static_assert(PEER_BYTES == 252, "as promised in link.h");
 
 /* A short message that is reported only if it fails: alone in its frame, or the first of a
  * batch. */
@@ -138,7 +141,7 @@ struct send {
 		uint16_t tail;     /* announced: last payload bytes, in the announcement */
 	};
 	uint16_t bulk_next;        /* next in the list of messages with parts to send */
-	uint16_t flow;             /* announced: index of its flow */
+	uint32_t flow;             /* announced: index of its flow */
 	uint32_t parts_sent, granted; /* parts sent at least once, and parts that may be sent */
 	uint32_t again, again_until; /* parts [again, again_until) are to be sent again */
 	/* The card reads one frame's header from here; others have a struct transmit. */
@@ -169,8 +172,8 @@ struct assembly {
 	uint8_t  announced;        /* 1: its payload comes in parts, as they are granted */
 	uint8_t  whole;            /* announced: 1 if all parts have arrived */
 	uint8_t  queued;           /* 1: in the list of messages that wait for a turn */
-	uint16_t flow;             /* index of its flow */
 	uint16_t turn_next;        /* next in the list of messages that wait for a turn */
+	uint32_t flow;             /* index of its flow */
 	uint32_t parts;            /* number of parts */
 	uint32_t received;         /* parts that have arrived, up to the first missing one */
 	uint32_t granted;          /* parts that have, or had, a buffer in struct bulk */
@@ -245,7 +248,7 @@ struct bulk {
 	uint8_t copied;            /* 1: the granted parts come by the ordinary card */
 	uint8_t tries;             /* timeouts in this turn since the last part arrived */
 	uint8_t full;              /* 1: the bulk card's transmit ring is full */
-	uint16_t flow;             /* the flow that has the turn */
+	uint32_t flow;             /* the flow that has the turn */
 	uint16_t first, last;      /* list of messages that wait for a turn: one of each flow */
 	uint16_t most;             /* most buffers posted */
 	uint16_t lossy;            /* after a loss: parts to land in place until buffers may share
@@ -282,31 +285,31 @@ struct link {
 	uint16_t most_requests;    /* records that the lane of requests may use */
 	uint16_t n_delayed;        /* entries of `delayed` in use */
 	struct delayed {
-		uint16_t flow;     /* a flow with messages that are delayed for a batch (batch.c) */
+		uint32_t flow;     /* a flow with messages that are delayed for a batch (batch.c) */
 		uint16_t first;    /* the first of these messages */
 	} delayed[MOST_DELAYED];
 	uint64_t delayed_until;    /* ns: when all delayed messages are sent, if there are any */
 	uint16_t n_waiters;        /* entries of `waiters` in use */
-	uint16_t waiters[MOST_WAITERS]; /* flows whose senders may wait for an acknowledgement */
+	uint32_t waiters[MOST_WAITERS]; /* flows whose senders may wait for an acknowledgement */
 	uint64_t counters[LINK_COUNTERS_END];
 	struct flow *flows;        /* a peer's two flows are adjacent, that of requests first */
-	uint16_t n_flows;          /* flows in use; they are never freed */
-	uint16_t *heads;           /* hash table: node id to the first flow of a chain */
-	uint16_t *chains;          /* for each peer the next flow of its hash chain */
-	uint16_t *heap;            /* flows with a timer, a binary heap by timer_at */
-	uint16_t n_heap;           /* flows in the heap */
-	uint16_t ready_first, ready_last; /* ready list: flows that may have something to send */
+	uint32_t n_flows;          /* flows in use; they are never freed */
+	uint16_t *heads;           /* hash table: node id to the first peer of a chain */
+	uint16_t *chains;          /* for each peer the next one of its hash chain */
+	uint32_t *heap;            /* flows with a timer, a binary heap by timer_at */
+	uint32_t n_heap;           /* flows in the heap */
+	uint32_t ready_first, ready_last; /* ready list: flows that may have something to send */
 	uint16_t sends_used[LINK_LANES]; /* records of messages in use, by lane */
 	uint16_t reserved;         /* records reserved for answers */
-	uint16_t senders;          /* flows on which data came in this epoch */
-	uint16_t senders_before;   /* flows on which data came in the previous epoch */
-	uint16_t sharers;          /* the larger of both, at least 1: ring_share is for that many */
+	uint32_t senders;          /* flows on which data came in this epoch */
+	uint32_t senders_before;   /* flows on which data came in the previous epoch */
+	uint32_t sharers;          /* the larger of both, at least 1: ring_share is for that many */
 	uint16_t epoch;            /* number of the present epoch; wraps */
 	uint8_t transmitting;      /* 1: a caller is sending, so transmit does nothing */
 	uint8_t stalled;           /* 1: the card was full; cleared by a completion or a tick */
 	uint8_t guards;            /* 1: frames have tags or payload checksums */
 	uint16_t ended_with_card;  /* messages that have ended and wait for the card */
-	uint16_t giving_up;        /* flows with FLOW_GIVE_UP */
+	uint32_t giving_up;        /* flows with FLOW_GIVE_UP */
 	uint64_t now;              /* ns: the time of the present or last call */
 	uint64_t due;              /* ns: when the first flow in the heap is due, or LINK_NEVER */
 	struct record_pool sends, assemblies, stashes, transmits, batches;
@@ -408,6 +411,13 @@ static inline void count(struct link *link, enum link_counter counter)
 static inline uint32_t flow_index(const struct link *link, const struct flow *flow)
 {
 	return (uint32_t)(flow - link->flows);
+}
+
+/* The next flow in the ready list, or NO_FLOW. */
+static inline uint32_t flow_ready_next(const struct flow *flow)
+{
+	return flow->tx.ready_next == NO_RECORD ? NO_FLOW :
+	       flow->tx.ready_next * LINK_LANES + !!(flow->flags & FLOW_NEXT_LANE);
 }
 
 static inline struct flow *flow_other(struct flow *flow)

@@ -31,12 +31,12 @@ void flow_reset(struct flow *flow);
 void flow_ready(struct link *link, struct flow *flow);
 
 /* Compute each sender's share of the card's ring, for this number of senders. */
-__attribute__((noinline)) void flow_share_anew(struct link *link, uint16_t senders);
+__attribute__((noinline)) void flow_share_anew(struct link *link, uint32_t senders);
 
 /* The number of senders may have changed: update the shares. */
 static inline void flow_share(struct link *link)
 {
-	uint16_t senders = link->senders > link->senders_before ?
+	uint32_t senders = link->senders > link->senders_before ?
 		link->senders : link->senders_before;
 
 	senders += senders == 0;
@@ -62,7 +62,7 @@ __attribute__((noinline)) void timer_move(struct link *link, struct flow *flow, 
 /* Let the flow's timer expire at this time, unless it expires earlier. */
 static inline void timer_by(struct link *link, struct flow *flow, uint32_t at)
 {
-	if (flow->heap_at == NO_RECORD || is_before(at, flow->timer_at))
+	if (flow->heap_at == NO_FLOW || is_before(at, flow->timer_at))
 		timer_move(link, flow, at);
 }
 
@@ -127,7 +127,7 @@ __attribute__((noinline)) void transmit_turns(struct link *link, uint64_t now);
 static inline void transmit(struct link *link, uint64_t now)
 {
 	if (!link->transmitting && !link->stalled &&
-	    (link->ready_first != NO_RECORD || bulk_can_send(link)))
+	    (link->ready_first != NO_FLOW || bulk_can_send(link)))
 		transmit_turns(link, now);
 }
 

@@ -4,7 +4,6 @@
 #include "internal.h"
 
 #define LEAST_MTU  (WIRE_DATA + 64u)
-#define MOST_PEERS 32000u          /* a flow's index, two per peer, must be below NO_RECORD */
 #define US 1000u                   /* ns */
 #define MS 1000000u                /* ns */
 
@@ -21,7 +20,7 @@ struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarna
 
 	return (struct link_config){
 		.node = node, .nodes = nodes, .incarnation = incarnation,
-		.peers = (uint16_t)(nodes < MOST_PEERS ? nodes : MOST_PEERS),
+		.peers = (uint16_t)(nodes < NO_RECORD ? nodes : NO_RECORD),
 		.sends = (uint16_t)(requests + answers), .answers = (uint16_t)answers,
 		.assemblies = (uint16_t)(2 * answers), .stashes = (uint16_t)records,
 		.transmits = 160, .batches = 64, .ring = 256, .window_bytes = 2u << 20,
@@ -39,7 +38,7 @@ static uint64_t rounded(uint64_t bytes)
 static int is_valid(const struct link_config *config)
 {
 	return config->nodes > 0 && config->nodes <= 0xffff && config->node < config->nodes &&
-	       config->incarnation != 0 && config->peers > 0 && config->peers <= MOST_PEERS &&
+	       config->incarnation != 0 && config->peers > 0 &&
 	       config->answers > 0 && config->answers < config->sends &&
 	       config->sends < NO_RECORD && config->assemblies > 0 &&
 	       config->assemblies < NO_RECORD && config->stashes < NO_RECORD &&
@@ -55,7 +54,7 @@ uint64_t link_bytes(const struct link_config *config)
 	if (!is_valid(config))
 		return 0;
 	return rounded(sizeof(struct link)) + rounded(flows * sizeof(struct flow)) +
-	       2 * rounded(config->peers * sizeof(uint16_t)) + rounded(flows * sizeof(uint16_t)) +
+	       2 * rounded(config->peers * sizeof(uint16_t)) + rounded(flows * sizeof(uint32_t)) +
 	       rounded(config->sends * sizeof(struct send)) +
 	       rounded(config->assemblies * sizeof(struct assembly)) +
 	       rounded(config->stashes * sizeof(struct stash)) +
@@ -85,7 +84,7 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	if (!is_valid(config) || nic->mtu < LEAST_MTU)
 		return 0;
 	*link = (struct link){ .config = *config, .nic = nic, .context = context,
-			       .ready_first = NO_RECORD, .ready_last = NO_RECORD,
+			       .ready_first = NO_FLOW, .ready_last = NO_FLOW,
 			       .due = LINK_NEVER };
 	link->key = config->keyed ? link->config.key : 0;
 	link->most_requests = config->sends - config->answers;
@@ -113,8 +112,8 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	at += rounded(config->peers * sizeof(uint16_t));
 	link->chains = (uint16_t *)at;
 	at += rounded(config->peers * sizeof(uint16_t));
-	link->heap = (uint16_t *)at;
-	at += rounded(flows * sizeof(uint16_t));
+	link->heap = (uint32_t *)at;
+	at += rounded(flows * sizeof(uint32_t));
 	for (uint32_t i = 0; i < config->peers; i++)
 		link->heads[i] = NO_RECORD;
 	at = pool(&link->sends, at, sizeof(struct send), config->sends);

@@ -216,7 +216,7 @@ static inline int is_quiet(const struct link *link, const struct flow *flow)
 {
 	return flow->tx.head == NO_RECORD && flow->tx.window && flow->rx.assembly == NO_RECORD &&
 	       !(flow->rx.arrived | flow->rx.refused) && !(flow->rx.flags & RX_REFUSED) &&
-	       link->ready_first == NO_RECORD &&
+	       link->ready_first == NO_FLOW &&
 	       !link->transmitting && !link->stalled;
 }
 
@@ -284,7 +284,7 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 	flow->tx.flags &= (uint8_t)~TX_TIMED;
 	if (at - flow->tx.timed_at >= SAMPLE_UNITS) {
 		flow->tx.flags |= TX_TIMED;
-		flow->tx.timed = flow->tx.next;
+		flow->tx.timed = (uint16_t)flow->tx.next;
 		flow->tx.timed_at = at;
 	}
 	flow->tx.next++;

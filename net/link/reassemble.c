@@ -209,7 +209,7 @@ static void announce(struct link *link, struct flow *flow, uint32_t index, uint3
 
 	assembly->fragment = part;
 	assembly->parts = (uint32_t)((assembly->length - 1) / part + 1);
-	assembly->flow = (uint16_t)flow_index(link, flow);
+	assembly->flow = flow_index(link, flow);
 	assembly->whole = !assembly->taken;
 	assembly->queued = assembly->passes = 0;
 	assembly->received = assembly->granted = 0;
@@ -366,7 +366,7 @@ static void accept_frame(struct link *link, struct flow *flow, uint64_t now, int
 
 void reassemble_note_waiter(struct link *link, const struct flow *flow)
 {
-	uint16_t index = (uint16_t)flow_index(link, flow);
+	uint32_t index = flow_index(link, flow);
 
 	for (uint32_t i = 0; i < link->n_waiters; i++)
 		if (link->waiters[i] == index)

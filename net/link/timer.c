@@ -9,10 +9,10 @@
 #define MOST_BACKOFF  6u           /* times that the timeout doubles */
 #define LATE_FACTOR   4u           /* longer timeout where a loss would show in other ways */
 
-static void place(struct link *link, uint32_t at, uint16_t index)
+static void place(struct link *link, uint32_t at, uint32_t index)
 {
 	link->heap[at] = index;
-	link->flows[index].heap_at = (uint16_t)at;
+	link->flows[index].heap_at = at;
 }
 
 static int is_earlier(const struct link *link, uint32_t a, uint32_t b)
@@ -25,21 +25,21 @@ static int is_earlier(const struct link *link, uint32_t a, uint32_t b)
 static void sift_up(struct link *link, struct flow *flow, uint32_t at)
 {
 	for (; at > 0; at = (at - 1) / 2) {
-		uint16_t above = link->heap[(at - 1) / 2];
+		uint32_t above = link->heap[(at - 1) / 2];
 
 		if (!is_before(flow->timer_at, link->flows[above].timer_at))
 			break;
 		place(link, at, above);
 	}
-	link->heap[at] = (uint16_t)flow_index(link, flow);
-	flow->heap_at = (uint16_t)at;
+	link->heap[at] = flow_index(link, flow);
+	flow->heap_at = at;
 }
 
 static void sift_down(struct link *link, uint32_t at)
 {
 	for (;;) {
 		uint32_t child = 2 * at + 1;
-		uint16_t index = link->heap[at];
+		uint32_t index = link->heap[at];
 
 		if (child >= link->n_heap)
 			return;
@@ -74,14 +74,14 @@ void timer_move(struct link *link, struct flow *flow, uint32_t at)
 {
 	uint32_t place = flow->heap_at;
 
-	if (place == NO_RECORD)
+	if (place == NO_FLOW)
 		place = link->n_heap++;
 	flow->timer_at = at;
 	if (place > 0) {
 		rise(link, flow, place);
 		return;
 	}
-	link->heap[0] = (uint16_t)flow_index(link, flow); /* usual: few flows have a timer */
+	link->heap[0] = flow_index(link, flow); /* usual: few flows have a timer */
 	flow->heap_at = 0;
 	set_due(link, at);
 }
@@ -90,7 +90,7 @@ void timer_remove(struct link *link, struct flow *flow)
 {
 	uint32_t at = flow->heap_at;
 
-	flow->heap_at = NO_RECORD;
+	flow->heap_at = NO_FLOW;
 	if (at != --link->n_heap) {
 		sift_up(link, &link->flows[link->heap[link->n_heap]], at);
 		sift_down(link, at);
@@ -134,7 +134,7 @@ void timer_cancel(struct link *link, struct flow *flow)
 {
 	flow->tx.flags &= (uint8_t)~TX_TIMER;
 	flow->rx.flags &= (uint8_t)~RX_ACK_TIMER;
-	if (flow->heap_at != NO_RECORD)
+	if (flow->heap_at != NO_FLOW)
 		timer_remove(link, flow);
 }
 

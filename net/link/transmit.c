@@ -64,7 +64,7 @@ static void note_resent(struct link *link, struct flow *flow, uint32_t sequence,
 	flow->tx.lost &= ~bit;
 	flow->tx.resent |= bit;
 	flow->tx.recover = flow->tx.next;
-	if ((flow->tx.flags & TX_TIMED) && flow->tx.timed == sequence)
+	if ((flow->tx.flags & TX_TIMED) && flow->tx.timed == (uint16_t)sequence)
 		flow->tx.flags &= (uint8_t)~TX_TIMED;
 	count(link, LINK_RESENT);
 	/* The timer is that of the oldest frame. */
@@ -77,7 +77,7 @@ static void note_sent(struct link *link, struct flow *flow, const struct send *s
 {
 	if (!(flow->tx.flags & TX_TIMED)) {
 		flow->tx.flags |= TX_TIMED;
-		flow->tx.timed = flow->tx.next;
+		flow->tx.timed = (uint16_t)flow->tx.next;
 		flow->tx.timed_at = now;
 	}
 	flow->tx.next++;
@@ -174,7 +174,7 @@ static void send_failed(struct link *link, struct flow *flow, const struct trans
 		return;
 	flow->tx.next -= transmit->messages;
 	flow->tx.unsent = transmit->frames[0];
-	if (!is_before(flow->tx.timed, flow->tx.next))
+	if ((int16_t)(flow->tx.timed - flow->tx.next) >= 0)
 		flow->tx.flags &= (uint8_t)~TX_TIMED;
 }
 
@@ -271,7 +271,7 @@ static int pump_flow(struct link *link, uint64_t now)
 		result = send_frame(link, flow, now);
 	if (result == NIC_FULL)
 		return result;
-	link->ready_first = flow->ready_next;
+	link->ready_first = flow_ready_next(flow);
 	flow->flags &= (uint8_t)~FLOW_READY;
 	if (result)
 		flow_ready(link, flow);
@@ -284,9 +284,9 @@ void transmit_turns(struct link *link, uint64_t now)
 	for (uint32_t most = link->config.transmits; most > 0; most--) {
 		int result = 0;
 
-		if (link->ready_first == NO_RECORD && !bulk_can_send(link))
+		if (link->ready_first == NO_FLOW && !bulk_can_send(link))
 			break;
-		if (link->ready_first != NO_RECORD)
+		if (link->ready_first != NO_FLOW)
 			result = pump_flow(link, now);
 		if (result != NIC_FULL)
 			result = bulk_send_part(link);

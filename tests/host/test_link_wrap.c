@@ -52,7 +52,8 @@ static void begin_at(struct traffic *t, uint32_t first)
 		if (from == to)
 			continue;
 		flow = flow_between(t, from, to, i % LINK_LANES);
-		flow->tx.una = flow->tx.next = flow->tx.recover = flow->tx.timed = first;
+		flow->tx.una = flow->tx.next = flow->tx.recover = first;
+		flow->tx.timed = (uint16_t)first;
 		flow->rx.expected = flow->rx.begun = first;
 	}
 }

@@ -262,7 +262,7 @@ void link_check(const struct link *link)
 		sends += flow->tx.sends;
 		batches += batches_of(link, flow);
 		ready += !!(flow->flags & FLOW_READY);
-		if (flow->heap_at == NO_RECORD) {
+		if (flow->heap_at == NO_FLOW) {
 			MUST(!(flow->tx.flags & TX_TIMER) && !(flow->rx.flags & RX_ACK_TIMER));
 			continue;
 		}
@@ -277,7 +277,7 @@ void link_check(const struct link *link)
 	for (uint32_t i = 1; i < link->n_heap; i++)
 		MUST(!is_before(link->flows[link->heap[i]].timer_at,
 				link->flows[link->heap[(i - 1) / 2]].timer_at));
-	for (uint32_t i = link->ready_first; i != NO_RECORD; i = link->flows[i].ready_next)
+	for (uint32_t i = link->ready_first; i != NO_FLOW; i = flow_ready_next(&link->flows[i]))
 		MUST(ready-- > 0 && (link->flows[i].flags & FLOW_READY));
 	MUST(ready == 0);
 	MUST(assemblies == link->assemblies.used && stashes == link->stashes.used);

@@ -21,6 +21,7 @@
  *   pinned     the last node pins node 0's descriptors for ever (also there); 2 or more
  *   unsent     the last node says for ever that node 0 has sends under way; likewise
  *   unrung     the last node says that it was restarted, and rings no node; likewise
+ *   brief      the same, but node 0 is rung, and soon it says so no more; 3 or more
  */
 #include "selftest.h"
 
@@ -328,6 +329,8 @@ bool selftest(const char *name)
 		return unsent_test();
 	if (!strcmp(name, "unrung"))
 		return unrung_test();
+	if (!strcmp(name, "brief"))
+		return brief_test();
 	if (strlen(name) > strlen("damage") && !memcmp(name, "damage", strlen("damage")))
 		return damage_test(name + strlen("damage"));
 

@@ -9,10 +9,11 @@
  * node, to which no application of the test sends, into the gaps between the parts of slices, or
  * after the last slice. It ends with a panic, which says how many words were changed.
  *
- * The self-tests `pinned`, `unsent` and `unrung` do only one thing while node 0 runs
+ * The self-tests `pinned`, `unsent`, `unrung` and `brief` do only one thing while node 0 runs
  * (tests/apps/ptl_pinned.c). The last node writes into node 0's descriptors that operations on them
  * are pending, or into its block that sends are under way, which never end, or, once node 0 waits in
- * a barrier, into the node table that the last node was restarted.
+ * a barrier, into the node table that the last node was restarted. `brief` does so while nodes 0 and 1
+ * wait in a barrier, rings node 0 only, and restores the value once node 0 has ended.
  *
  * Data: the state of the random numbers.
  */
@@ -297,6 +298,20 @@ static void claim_restart(void)
 		atomic_store(&node.own->restarts, 1);
 }
 
+static bool have_both_ended(void *unused)
+{
+	return has_ended(unused) &&
+	       atomic_load(&region_node(node.region, 1)->state) >= NODE_EXITED;
+}
+
+static bool do_both_wait(void *unused)
+{
+	(void)unused;
+	return atomic_load(&node.region->shared->barriers) == 2 &&
+	       atomic_load(&region_node(node.region, 0)->sleeping) &&
+	       atomic_load(&region_node(node.region, 1)->sleeping);
+}
+
 static bool pin(void (*write)(void))
 {
 	if (!node.region || node.size < 2)
@@ -321,4 +336,22 @@ bool unsent_test(void)
 bool unrung_test(void)
 {
 	return pin(claim_restart);
+}
+
+bool brief_test(void)
+{
+	if (!node.region || node.size < 3)
+		return false;
+	if (node.id != node.size - 1)
+		return true;
+	while (!wait_until(do_both_wait, 0, deadline_in(PIN_NS), "nodes 0 and 1 to wait"))
+		continue;
+	atomic_store(&node.own->restarts, 1);
+	ivshmem_ring(0);
+	while (!wait_until(has_ended, 0, deadline_in(PIN_NS), "node 0 to end"))
+		continue;
+	atomic_store(&node.own->restarts, 0);
+	while (!wait_until(have_both_ended, 0, deadline_in(PIN_NS), "node 1 to end"))
+		continue;
+	return true;
 }

@@ -24,7 +24,8 @@ bool membership_news;
 
 static uint64_t *deaths;           /* bit per node: its death has been settled */
 static uint32_t *restarts;         /* of each node: settled restarts */
-static bool lost;                  /* a death or restart was settled, or a node given up */
+static bool lost;                  /* a death or restart was settled, or a node given up, here
+                                      or by another node of the region */
 
 static void set(uint64_t *bits, uint32_t nid)
 {
@@ -51,9 +52,18 @@ bool membership_has_lost(void)
 	return lost;
 }
 
-void membership_given_up(void)
+/* The others find this in the node table, even if they do not find what this node has found. So
+ * none waits in a barrier that fails on this node. */
+static void lose(void)
 {
 	lost = true;
+	if (node.own)
+		atomic_store(&node.own->lost, 1);
+}
+
+void membership_given_up(void)
+{
+	lose();
 }
 
 /* ---- settling ---- */
@@ -65,7 +75,7 @@ static void settle_restart(uint32_t nid)
 	if (now == restarts[nid])
 		return;
 	restarts[nid] = now;
-	lost = true;
+	lose();
 	clear(membership_up, nid);
 	if (link_frames)
 		link_frames_ended(nid, REGION_LIFE * (now + 1));
@@ -76,7 +86,7 @@ static void settle_death(uint32_t nid)
 	if (is_set(deaths, nid) || !membership_is_dead(nid))
 		return;
 	set(deaths, nid);
-	lost = true;
+	lose();
 	clear(membership_up, nid);
 	link_shm_lost(nid);
 	if (link_frames)
@@ -101,6 +111,8 @@ void membership_settle(void)
 	for (uint32_t nid = 0; nid < node.size; nid++) {
 		settle_restart(nid);
 		settle_death(nid);
+		if (atomic_load(&region_node(node.region, nid)->lost))
+			lose();
 	}
 }
 

@@ -36,7 +36,8 @@ bool membership_await(uint32_t nid);
 /* The launcher has reported node `nid` dead; this may not be settled yet. */
 bool membership_is_dead(uint32_t nid);
 
-/* A death or restart in the job was settled, or the link has given up a node. */
+/* A death or restart in the job was settled, or the link has given up a node, here or by another
+ * node of the region. */
 bool membership_has_lost(void);
 
 /* The far transport has given up a node. */

@@ -31,6 +31,8 @@
  * from one halt to the next, so that halts do not pay for it. */
 #define LOOK_NS 1000000000UL
 
+static uint64_t looked;            /* ns: when this node last looked because of that */
+
 const char *wait_what_for(void)
 {
 	return this_cpu()->waits_for;
@@ -81,8 +83,6 @@ static bool spin(bool (*ready)(void *), void *arg, uint64_t until, bool once)
 /* Halts, unless a frame has come. */
 static void halt(uint64_t deadline)
 {
-	uint64_t look = deadline_in(LOOK_NS);
-
 	if (link_frames) {
 		if (!link_frames_rest())
 			return;
@@ -91,10 +91,12 @@ static void halt(uint64_t deadline)
 		timer_arm_within(deadline, EARLY_WAKE_NS);
 	}
 	if (node.own)
-		timer_arm_within(look, LOOK_NS);
+		timer_arm_within(deadline_in(LOOK_NS), LOOK_NS);
 	wait_halted(deadline);
-	if (node.own && now_ns() >= look)
+	if (node.own && now_ns() - looked >= LOOK_NS) {
+		looked = now_ns();
 		membership_bell();
+	}
 }
 
 /* All kinds of waiting; `interruptible`: an upcall ends it; `once`: it does not spin. */

@@ -96,7 +96,9 @@ struct region_node {
 	uint64_t lock_first, lock_last; /* answer to REGION_LOCK_GET: the conflicting lock, ... */
 	uint32_t lock_pid;         /* ... unless lock_type is REGION_LOCK_NONE */
 	uint32_t lock_type;
-	uint8_t  pad3[8];
+	/* written by the node */
+	_Atomic uint32_t lost;     /* 1: it has learned of a death or restart, so its barriers fail */
+	uint8_t  pad3[4];
 	/* written by the node; waits_for is cleared by the node that rings */
 	_Atomic uint32_t waits_for; /* node id + 1: this node halts until the lock of that node's
 	                              block is free, so ring it (lock.c); or 0 */

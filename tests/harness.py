@@ -325,6 +325,18 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def no_libraries(folder: Path, cache: str = "cache") -> dict[str, str]:
+    """The environment of somebody without libraries of the languages and MPI: an empty cache below
+    this folder, and the checkout's build folder without those that were built there, as they are
+    where a cache cannot be written."""
+    build = folder / "build"
+    build.mkdir()
+    for entry in BUILD.iterdir():
+        if entry.name != "languages":
+            (build / entry.name).symlink_to(entry)
+    return {"XDG_CACHE_HOME": str(folder / cache), "MARGAY_BUILD": str(build)}
+
+
 def belongs(pid: int, session: int, tag: str) -> bool:
     """Whether this living process is of the session, or has the tag."""
     try:

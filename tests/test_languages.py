@@ -14,7 +14,7 @@ from typing import Callable
 
 import pytest
 
-from harness import BUILD, ROOT, Run, until
+from harness import ROOT, Run, no_libraries, until
 
 pytestmark = pytest.mark.languages
 
@@ -311,7 +311,7 @@ def test_it_is_not_linux_and_nothing_is_the_hosts(margay, hello):
 def test_where_the_library_is(margay, hello):
     folder = Path(margay("c++", "--where").ok().stdout.strip())
     assert (folder / "lib/libstdc++.a").exists() and (folder / "COPYING.RUNTIME").exists()
-    empty = {"XDG_CACHE_HOME": str(hello / "cache"), "MARGAY_BUILD": str(BUILD)}
+    empty = no_libraries(hello)
     margay("c++", "--where", env=empty).status(1).prints("the C\\+\\+ library is not built yet")
     margay("c++", "-show", "hello.cc", env=empty).ok()         # and still is not
     assert not (hello / "cache").exists()
@@ -325,7 +325,7 @@ def test_two_builders(margay, hello):
     place = home / Path(where).name
     with open(f"{place}.lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        live = margay.start("c++", "--prepare", env={"XDG_CACHE_HOME": str(hello / "cache")})
+        live = margay.start("c++", "--prepare", env=no_libraries(hello))
         until(lambda: opened(live.processes(), lock.name))
         place.symlink_to(where)
     run = live.wait().ok()
@@ -343,15 +343,14 @@ def test_a_library_that_cannot_be_built(margay, hello):
     gcc = hello / "gcc"
     gcc.write_text('#!/bin/sh\n[ "$1" = -dumpfullversion ] && echo 12.9.9 && exit\nexec gcc "$@"\n')
     gcc.chmod(0o755)
-    run = margay("c++", "hello.cc", env={"XDG_CACHE_HOME": str(hello / "cache"),
-                                         "MARGAY_CC": str(gcc)}).status(125)
+    run = margay("c++", "hello.cc", env={**no_libraries(hello), "MARGAY_CC": str(gcc)}).status(125)
     run.says("is version 12.9.9, .*g\\+\\+ 12.2.0$")
     run.says("name two of one version: MARGAY_CC, MARGAY_CXX$")
 
 
 def test_a_folder_with_a_space(margay, hello):
     """GCC's makefiles cannot handle it, which is reported at once."""
-    run = margay("c++", "hello.cc", env={"XDG_CACHE_HOME": str(hello / "a cache")}).status(125)
+    run = margay("c++", "hello.cc", env=no_libraries(hello, "a cache")).status(125)
     run.says("cannot be built in a folder with a space in its name: .*/a cache/margay")
 
 
@@ -360,8 +359,7 @@ def test_no_network(margay, hello):
     """The error names the cure, and no half-finished build stays."""
     (hello / "apt-get").write_text("#!/bin/sh\nexit 100\n")
     (hello / "apt-get").chmod(0o755)
-    run = margay("c++", "hello.cc", env={"XDG_CACHE_HOME": str(hello / "cache"),
-                                         "PATH": f"{hello}:{os.environ['PATH']}"}).status(125)
+    run = margay("c++", "hello.cc", env={**no_libraries(hello), "PATH": f"{hello}:{os.environ['PATH']}"}).status(125)
     run.says("^without a network put gcc-12.2.0-dfsg.tar.xz into .*/cache/margay, "
              "or install gcc-12-source$")
     run.says("the C\\+\\+ library could not be built$")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import BUILD, ROOT, until
+from harness import BUILD, ROOT, no_libraries, until
 from test_languages import opened
 
 pytestmark = pytest.mark.languages
@@ -223,41 +223,42 @@ def test_pkg_config(margay, tmp_path):
 # ---- how MPI is built ----
 
 @pytest.fixture
-def cache(margay, tmp_path: Path) -> Path:
-    """A cache with the C++ library, which is built first, but without MPI."""
+def without_mpi(margay, tmp_path: Path) -> dict[str, str]:
+    """The environment of somebody with the C++ library, which is built first, but without MPI."""
     folder = Path(margay("c++", "--where").ok().stdout.strip())
     home = tmp_path / "cache/margay/languages"
     home.mkdir(parents=True)
     (home / folder.name).symlink_to(folder)
-    return tmp_path / "cache"
+    return no_libraries(tmp_path)
 
 
-def test_the_first_use(margay, cache, tmp_path):
+def test_the_first_use(margay, without_mpi, tmp_path):
     """It tells how long it takes and, without a source, what to do. Nothing incomplete looks
     finished."""
     (tmp_path / "apt-get").write_text("#!/bin/sh\nexit 100\n")
     (tmp_path / "apt-get").chmod(0o755)
-    env = {"XDG_CACHE_HOME": str(cache), "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    env = {**without_mpi, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     margay("--where", program=TOOLS / "mpicc", env=env).status(1).prints(
         "the MPI library is not built yet")
     run = margay(SOURCES / "hello.c", program=TOOLS / "mpicc", env=env).status(125)
     run.says("^margay: building the MPI library for nodes, once: about six minutes$")
     run.says("^without a network put mpich_4.0.2.orig.tar.xz into .*/cache/margay$")
     run.says("^mpicc: error: the MPI library could not be built$")
-    assert not [path for path in cache.rglob("mpi-*/stamp")] and not (tmp_path / "a.out").exists()
+    assert not list((tmp_path / "cache").rglob("mpi-*/stamp"))
+    assert not (tmp_path / "a.out").exists()
 
 
-def test_two_builders(margay, cache, tmp_path):
+def test_two_builders(margay, without_mpi, tmp_path):
     """The second one waits for the first, and uses its result."""
     include = margay("-showme:incdirs", program=TOOLS / "mpicc",
-                     env={"XDG_CACHE_HOME": str(cache)}).ok().stdout.strip()
+                     env=without_mpi).ok().stdout.strip()
     place = Path(include).parent
     (tmp_path / "made").mkdir()
     (tmp_path / "made/stamp").touch()
     with open(f"{place}.lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         live = margay.start("--prepare", program=TOOLS / "mpicc",
-                            env={"XDG_CACHE_HOME": str(cache)})
+                            env=without_mpi)
         until(lambda: opened(live.processes(), lock.name))
         place.symlink_to(tmp_path / "made")
     run = live.wait().ok()

@@ -9,6 +9,7 @@
  */
 #include "inner.h"
 #include <errno.h>
+#include <time.h>
 
 void fm_tell(struct peer *peer, uint64_t bits, uint64_t data)
 {
@@ -80,12 +81,25 @@ void fm_look(void)
 		fm_sent(&event);
 }
 
+/* A peer died over shared memory while it wrote into this rank's structures: nothing more comes. */
+__attribute__((noinline, cold))
+static void all_dead(void)
+{
+	fm.broken = 1;
+	for (unsigned rank = 0; rank < fm.ranks; rank++) {
+		fm_dead(&fm.peers[rank]);
+		fm.peers[rank].died = 1;
+	}
+}
+
 int fm_sleep(unsigned ms)
 {
 	int first = fm.pending ? QUEUE_CONTROL : QUEUE_ARRIVALS, which, found;
 	ptl_event_t event;
 
 	found = PtlEQPoll(fm.queues + first, QUEUES - first, ms, &event, &which);
+	if (found == PTL_FAIL)
+		all_dead();
 	if (found != PTL_OK && found != PTL_EQ_DROPPED)
 		return 0;
 	switch (first + which) {
@@ -104,12 +118,33 @@ int fm_sleep(unsigned ms)
 
 /* ---- death ---- */
 
+/* What a dead peer has sent is in the queue of arrivals, which has UNITS_OF_ALL slots. */
 void fm_dead(struct peer *peer)
 {
 	if (!peer->dead) {
 		peer->dead = 1;
+		peer->dead_at = fm_now();
 		fm.deaths++;
+		fm.serve_at = fm.counters.packets_taken + UNITS_OF_ALL;
 	}
+}
+
+int64_t fm_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int fm_is_due(void)
+{
+	int64_t now = fm_now();
+
+	if (now < fm.probe_at)
+		return 0;
+	fm.probe_at = now + PROBE_MS;
+	return 1;
 }
 
 int fm_probe(struct peer *peer)
@@ -165,7 +200,7 @@ int fm_has(const struct peer *peer, uint32_t units)
 }
 
 /* Waits until credit may have come: a handler is descheduled; the program takes one packet, or
- * sleeps. If nothing comes, it asks whether the peer lives. */
+ * sleeps, and asks from time to time whether the peer lives. */
 static void wait_for(struct peer *peer, uint32_t units)
 {
 	struct incoming *in = fm.current;
@@ -177,8 +212,13 @@ static void wait_for(struct peer *peer, uint32_t units)
 		*fm.credit_end = in;
 		fm.credit_end = &in->next;
 		fm_deschedule(IN_WAITS_CREDIT);
-	} else if (!fm_serve() && !fm_take_packet() && !fm_sleep(PROBE_MS)) {
-		fm_probe(peer);
+	} else {
+		if (!fm_serve() && !fm_take_packet())
+			fm_sleep(PROBE_MS);
+		if (fm_is_due()) {
+			fm_probe_waits();
+			fm_probe(peer);
+		}
 	}
 }
 

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static size_t least(size_t a, size_t b)
 {
@@ -45,18 +44,17 @@ size_t fm_take_bytes(struct incoming *in, char *to, size_t bytes)
 /* Waits for the rest of a piece. */
 static int wait_for_rest(struct incoming *in, char *to, size_t wanted)
 {
-	if (!in->from->dead) {
-		in->to = to;
-		in->wanted = wanted;
-		fm.counters.handlers_waited++;
-		if (wanted >= FM_DIRECT_LEAST)
-			fm_grant(in);
-		fm_deschedule(IN_WAITS_DATA);
-		wanted = in->wanted;
-		if (in->direct)
-			fm_ungrant(in);
-	}
-	if (wanted == 0)
+	in->to = to;
+	in->wanted = wanted;
+	fm.counters.handlers_waited++;
+	if (in->from->dead)             /* but packets of it may still be in the ring */
+		fm.deaths++;
+	else if (wanted >= FM_DIRECT_LEAST)
+		fm_grant(in);
+	fm_deschedule(IN_WAITS_DATA);
+	if (in->direct)
+		fm_ungrant(in);
+	if (in->wanted == 0)
 		return 0;
 	errno = EHOSTDOWN;
 	return -1;
@@ -246,7 +244,15 @@ size_t fm_take_packet(void)
 
 /* ---- other reasons for handlers to go on ---- */
 
-/* The rest of a dead rank's messages will not come. Returns how many handlers went on. */
+/* Over cards a rank's kernel goes on sending when the rank has ended by itself, and lost frames let
+ * the news of it come first. */
+static int may_still_come(const struct peer *peer)
+{
+	return fm.stage_pool && !peer->died && fm_now() < peer->dead_at + ENDED_MS;
+}
+
+/* The rest of a dead rank's messages will not come: all its packets were taken. Returns how many
+ * handlers went on. */
 static int serve_dead(struct peer *peer)
 {
 	int served = 0;
@@ -292,11 +298,16 @@ int fm_serve(void)
 	if (!fm.credit_first && !fm.deaths)
 		return 0;
 	fm_look();
-	if (fm.deaths) {
+	if (fm.deaths && (!is_there() || fm.counters.packets_taken >= fm.serve_at)) {
 		fm.deaths = 0;
-		for (unsigned rank = 0; rank < fm.ranks; rank++)
-			if (fm.peers[rank].dead)
+		for (unsigned rank = 0; rank < fm.ranks; rank++) {
+			if (!fm.peers[rank].dead)
+				continue;
+			if (may_still_come(&fm.peers[rank]))
+				fm.deaths++;
+			else
 				served += serve_dead(&fm.peers[rank]);
+		}
 	}
 	if (fm.credit_first)
 		served += serve_credit();
@@ -325,8 +336,7 @@ int FM_extract(size_t bytes)
 	return taken > INT_MAX ? INT_MAX : (int)taken;
 }
 
-/* Asks whether the ranks live that still owe the rest of a message. */
-static void probe_open(void)
+void fm_probe_waits(void)
 {
 	for (unsigned rank = 0; rank < fm.ranks; rank++) {
 		struct peer *peer = &fm.peers[rank];
@@ -341,30 +351,27 @@ static void probe_open(void)
 		fm_probe(in->credit_of);
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 int FM_wait(int ms)
 {
 	int64_t end;
 
 	if (!is_usable())
 		return -1;
-	for (end = ms < 0 ? INT64_MAX : now_ms() + ms;;) {
+	for (end = ms < 0 ? INT64_MAX : fm_now() + ms;;) {
 		int64_t left;
 
 		fm_look();
+		if (fm.busy && fm_is_due())     /* handlers wait, and others may send all the time */
+			fm_probe_waits();
 		if (fm_serve() || is_there())
 			return 1;
-		left = ms < 0 ? PROBE_MS : end - now_ms();
+		if (fm.broken) {
+			errno = EHOSTDOWN;
+			return -1;
+		}
+		left = ms < 0 ? PROBE_MS : end - fm_now();
 		if (left <= 0)
 			return 0;
-		if (!fm_sleep(left < PROBE_MS ? (unsigned)left : PROBE_MS))
-			probe_open();
+		fm_sleep(left < PROBE_MS ? (unsigned)left : PROBE_MS);
 	}
 }

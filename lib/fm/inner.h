@@ -70,7 +70,7 @@ enum {
 	BARRIER_ROUNDS = 10,        /* 2^10 ranks */
 	STACKS_MORE = 16,           /* further stacks for handlers that wait for credit */
 	PROBE_MS = 100,             /* interval at which a wait checks whether its peer lives */
-	ENDED_MS = 2000             /* time a barrier waits for an ended rank's signal */
+	ENDED_MS = 2000             /* time in which what an ended rank had sent still comes */
 };
 
 enum stream_kind { STREAM_NONE, STREAM_OUT, STREAM_IN };
@@ -103,6 +103,7 @@ struct peer {
 	uint16_t serial;                /* of the next message */
 	uint8_t dead, died;             /* gone; died: it did not end by itself */
 	uint8_t open;                   /* bit n: out[n] is there */
+	int64_t dead_at;                /* when this rank learnt of it, ms */
 	struct outgoing *out[FM_STREAMS];
 	/* receiving from it */
 	uint32_t taken;                 /* units that are free again */
@@ -194,6 +195,9 @@ struct fm {
 	uint32_t barriers, met[BARRIER_ROUNDS];
 	int probes;                     /* answers awaited */
 	int deaths;                     /* dead peers that fm_serve has not handled yet */
+	uint64_t serve_at;              /* when so many packets are taken, or none is left */
+	int64_t probe_at;               /* time of the next look for deaths, ms */
+	int broken;                     /* Portals has failed: all ranks count as dead */
 	ptl_handle_me_t entries[3];     /* packets, control, probes */
 	struct FM_counters counters;
 	struct handler handlers[FM_HANDLERS];
@@ -244,6 +248,15 @@ void fm_dead(struct peer *peer);
 
 /* Probes a peer and waits for the answer. 1: it is dead. credit.c */
 int fm_probe(struct peer *peer);
+
+/* Monotonic milliseconds; whether PROBE_MS have passed since it was last 1, whatever has come
+ * meanwhile: a wait must look for deaths. credit.c */
+int64_t fm_now(void);
+int fm_is_due(void);
+
+/* Probes the ranks that handlers wait for: those that owe the rest of a message, or credit.
+ * extract.c */
+void fm_probe_waits(void);
 
 /* Runs handlers whose credit has come, or whose peer has died. Only outside of handlers. Returns
  * how many. extract.c */

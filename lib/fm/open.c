@@ -248,9 +248,14 @@ int FM_barrier(void)
 		for (fm_look(); fm_ahead(fm.met[round], fm.barriers) < 0; fm_look()) {
 			int gone;
 
-			if (fm_serve() || fm_take_packet() || fm_sleep(PROBE_MS))
+			if (!fm_serve() && !fm_take_packet())
+				fm_sleep(PROBE_MS);
+			if (!fm_is_due())
 				continue;
 			gone = anyone_gone();
+			fm_look();              /* it may have come before the death */
+			if (fm_ahead(fm.met[round], fm.barriers) >= 0)
+				break;
 			if (gone > 1 || (gone && ++idle * PROBE_MS > ENDED_MS))
 				return fail(EHOSTDOWN);
 		}

@@ -32,6 +32,7 @@ struct socket {
 	int blocking;
 	int closed, ended;      /* by this end; by the other end */
 	int gone;               /* the other rank is gone */
+	int64_t look_at;        /* when to check next whether it is, ms */
 	unsigned rank, port;
 	uint16_t other;         /* the other end's number */
 	uint32_t window;        /* bytes that may still be sent */
@@ -78,6 +79,14 @@ static int number_of(const struct socket *s)
 	return (int)(s - sockets);
 }
 
+/* A number that this end has closed is free when the other end has closed, too, or is gone. */
+static void free_those_of_the_dead(void)
+{
+	for (struct socket *s = sockets; s < sockets + FMS_SOCKETS; s++)
+		if (s->state != FREE && s->closed && FM_check(s->rank))
+			s->state = FREE;
+}
+
 /* A free socket, with a buffer if it is for a connection; or null with errno. */
 static struct socket *take(enum state state)
 {
@@ -86,6 +95,11 @@ static struct socket *take(enum state state)
 
 	while (s < sockets + FMS_SOCKETS && s->state != FREE)
 		s++;
+	if (s == sockets + FMS_SOCKETS) {
+		free_those_of_the_dead();
+		for (s = sockets; s < sockets + FMS_SOCKETS && s->state != FREE; s++)
+			;
+	}
 	if (s == sockets + FMS_SOCKETS) {
 		errno = EMFILE;
 		return 0;
@@ -225,31 +239,38 @@ int FMS_open(void)
 
 /* ---- waiting ---- */
 
-static void look_for_death(struct socket *s)
-{
-	if (s->state != LISTENS && !s->gone && !s->ended && FM_check(s->rank))
-		s->gone = 1;
-}
-
-/* Takes a packet. If none comes for a while, checks whether the other rank lives. */
-static int step(struct socket *s)
-{
-	int taken = FM_extract(1), there;
-
-	if (taken)
-		return taken < 0 ? -1 : 0;
-	there = FM_wait(LOOK_MS);
-	if (there == 0)
-		look_for_death(s);
-	return there < 0 ? -1 : 0;
-}
-
 static int64_t now_ms(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Checks every LOOK_MS whether the other rank lives, however many packets of others come. If it
+ * does not, all that it has sent is taken first. */
+static void look_for_death(struct socket *s)
+{
+	int64_t now = now_ms();
+
+	if (s->state == LISTENS || s->gone || s->ended || now < s->look_at)
+		return;
+	s->look_at = now + LOOK_MS;
+	if (FM_check(s->rank) == 0)
+		return;
+	FM_extract(SIZE_MAX);
+	s->gone = !s->ended;
+}
+
+/* Takes a packet, or waits for one. */
+static int step(struct socket *s)
+{
+	int taken = FM_extract(1);
+
+	if (taken == 0)
+		taken = FM_wait(LOOK_MS);
+	look_for_death(s);
+	return taken < 0 ? -1 : 0;
 }
 
 /* ---- the calls ---- */
@@ -364,6 +385,10 @@ ssize_t FMS_send(int socket, const void *buf, size_t bytes)
 				return -1;
 			continue;
 		}
+		if (error == EAGAIN) {
+			look_for_death(s);
+			error = why_not(s);
+		}
 		if (error)
 			return sent ? (ssize_t)sent : fail(error);
 		part = part < s->window ? part : s->window;
@@ -418,8 +443,12 @@ ssize_t FMS_recv(int socket, void *buf, size_t bytes)
 		return s ? fail(EINVAL) : -1;
 	if (bytes == 0)
 		return 0;
-	if (s->filled == 0 && !s->blocking && FM_extract(SIZE_MAX) < 0)
-		return -1;
+	if (s->filled == 0 && !s->blocking) {
+		if (FM_extract(SIZE_MAX) < 0)
+			return -1;
+		if (s->filled == 0)
+			look_for_death(s);
+	}
 	if (s->filled == 0 && s->blocking) {
 		s->wanted = buf;
 		s->room = bytes;
@@ -523,6 +552,8 @@ int FMS_poll(struct FMS_pollfd *polled, unsigned count, int ms)
 
 		if (FM_extract(SIZE_MAX) < 0)
 			return -1;
+		for (unsigned i = 0; i < count; i++)
+			look_for_death(&sockets[polled[i].socket]);
 		found = all_ready(polled, count);
 		left = ms < 0 ? LOOK_MS : end - now_ms();
 		if (found || left <= 0)
@@ -530,7 +561,5 @@ int FMS_poll(struct FMS_pollfd *polled, unsigned count, int ms)
 		there = FM_wait(left < LOOK_MS ? (int)left : LOOK_MS);
 		if (there < 0)
 			return -1;
-		for (unsigned i = 0; there == 0 && i < count; i++)
-			look_for_death(&sockets[polled[i].socket]);
 	}
 }

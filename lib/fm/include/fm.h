@@ -119,7 +119,7 @@ int FM_end_message(FM_stream *stream);
  * If FM_DIRECT_LEAST bytes or more are missing, the sender learns the address of `buf`: packets
  * that it sends from then on land there without a copy (FM_get_counters: bytes_direct). EMSGSIZE:
  * more than the message has left; nothing is taken. EHOSTDOWN: the sender has died, and the rest
- * will not come.
+ * will not come; what it had sent is given first. (Over cards that takes 2 s if it ended by itself.)
  */
 int FM_receive(FM_stream *stream, void *buf, size_t bytes);
 
@@ -135,11 +135,15 @@ size_t FM_stream_bytes(const FM_stream *stream);
 int FM_extract(size_t bytes);
 
 /* Waits until a packet can be extracted (1), or `ms` milliseconds are over (0); -1: without limit.
- * The node halts. Checks every 100 ms whether the ranks live that still owe the rest of a message;
- * if one has died, its handlers go on, and the result is 1. EBUSY: called by a handler. [M] */
+ * The node halts. Checks every 100 ms, however many packets come, whether the ranks live that owe
+ * handlers the rest of a message, or credit; if one has died, its handlers go on, and the result is
+ * 1. So do FM_barrier and calls that wait for credit. EBUSY: called by a handler; EHOSTDOWN: a rank
+ * died over shared memory while it wrote into this rank's structures, so nothing more comes, and
+ * all ranks count as dead. [M] */
 int FM_wait(int ms);
 
-/* Checks whether a rank lives: 0, or -1 with EHOSTDOWN. Waits for its kernel's answer. [M] */
+/* Checks whether a rank lives: 0, or -1 with EHOSTDOWN. Waits for its kernel's answer. Handlers may
+ * call it. [M] */
 int FM_check(unsigned rank);
 
 /* ---- limits and counters [M] ---- */

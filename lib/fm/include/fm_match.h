@@ -12,7 +12,8 @@
  * Results and context as in <fm.h>; handlers of Fast Messages may not call it (EBUSY), except to ask
  * for the status of a complete receive. While a call waits it extracts messages, including those
  * for other handlers. The wait ends with its message, or with EHOSTDOWN when the rank that it waits
- * for is gone; with FMM_ANY as source, when any rank is.
+ * for is gone and what had come of it has been taken; with FMM_ANY as source, when any rank is. FMM_test
+ * fails then, too. Both look every 200 ms.
  */
 #ifndef FM_MATCH_H
 #define FM_MATCH_H

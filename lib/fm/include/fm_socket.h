@@ -12,7 +12,8 @@
  * (see there). A call that waits extracts messages, and so runs handlers of the program too.
  *
  * Results: 0 or more, or -1 with errno: EBADF: no such socket; EINVAL: wrong argument, or wrong
- * kind of socket for this call; EBUSY: called by a handler; ECONNRESET: the other rank is gone;
+ * kind of socket for this call; EBUSY: called by a handler; ECONNRESET: the other rank is gone
+ * (calls that wait or fail with EAGAIN check every 200 ms) and what had come of it has been received;
  * ENOTCONN: not connected (yet).
  */
 #ifndef FM_SOCKET_H

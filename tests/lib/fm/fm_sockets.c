@@ -1,6 +1,7 @@
 /*
  * fm_sockets: stream sockets between ranks, in cases. Each rank connects to the next one and
- * accepts from the previous one. fm_sockets death: rank 1 dies while rank 0 receives from it.
+ * accepts from the previous one. fm_sockets death: rank 1 dies while rank 0 receives from it, and
+ * rank 2 sends to it. fm_sockets polls: the same, but the socket does not block.
  */
 #include <fm_socket.h>
 
@@ -238,23 +239,60 @@ static void arguments(void)
 	leave();
 }
 
-static void death(void)
+/* Rank 1 is connected by all sockets that rank 0 has, which has closed all but `from`. */
+static void before_death(void)
 {
-	if (rank == 1) {
-		OK(FMS_connect(0, PORT, 1));
-		for (;;)
-			pause_ms(1000);
+	enum { CLOSED = FMS_SOCKETS - 2 };
+
+	for (int i = 0; i <= CLOSED; i++) {
+		if (rank == 1)
+			OK(to = FMS_connect(0, PORT, 1));
+		if (rank == 0)
+			OK(from = FMS_accept(listener, 0));
+		if (rank == 0 && i < CLOSED)
+			OK(FMS_close(from));
 	}
+	if (rank == 1)
+		TRUE(FMS_send(to, "x", 1) == 1);
+	else
+		TRUE(FMS_recv(from, in, 1) == 1 && in[0] == 'x');
+}
+
+static int receive(int polls)
+{
+	int got;
+
+	if (!polls)
+		return (int)FMS_recv(from, in, 1);
+	OK(FMS_set_blocking(from, 0));
+	while ((got = (int)FMS_recv(from, in, 1)) < 0 && errno == EAGAIN)
+		pause_ms(1);
+	return got;
+}
+
+static void death(int polls)
+{
+	if (rank < 2)
+		before_death();
+	while (rank == 1)
+		pause_ms(1000);
 	if (rank == 0) {
-		from = FMS_accept(listener, 0);
-		OK(from);
+		struct FMS_pollfd polled = { .socket = from, .events = FMS_OUT };
+
 		printf("running\n");
 		fflush(stdout);
-		FAILS(FMS_recv(from, in, 1), ECONNRESET);
+		FAILS(receive(polls), ECONNRESET);
 		FAILS(FMS_send(from, in, 1), ECONNRESET);
+		TRUE(FMS_poll(&polled, 1, 0) == 1 && polled.revents & FMS_HUP);
 		FAILS(FMS_connect(1, PORT, 1), ECONNRESET);
+		to = FMS_connect(2, PORT, 1);           /* the dead rank's sockets are free */
+		OK(to);
+		OK(FMS_close(to));
 		OK(FMS_close(from));
 		printf("failed\n");
+		end_busy(2);
+	} else {
+		keep_busy(0);
 	}
 	FAILS(FM_finalize(), EHOSTDOWN);
 }
@@ -276,7 +314,7 @@ int main(int argc, char **argv)
 	OK(listener);
 	OK(FM_barrier());
 	if (argc > 1)
-		death();
+		death(!strcmp(argv[1], "polls"));
 	else
 		RUN_CASES(cases);
 	return 0;

@@ -74,6 +74,37 @@ static inline void pause_ms(long ms)
 	nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 }, 0);
 }
 
+/* For a rank that is never without a message: another one keeps it busy until it sends back. The
+ * messages have no handler. */
+enum { NO_HANDLER = 200, ENOUGH };
+
+static volatile unsigned enough;
+
+static inline int on_enough(FM_stream *stream, unsigned sender)
+{
+	(void)stream, (void)sender;
+	enough = 1;
+	return FM_CONTINUE;
+}
+
+static inline void keep_busy(unsigned other)
+{
+	OK(FM_register(ENOUGH, on_enough));
+	while (!enough) {
+		OK(FM_send_4(other, NO_HANDLER, 0, 0, 0, 0));
+		pause_ms(5);
+		OK(FM_extract(SIZE_MAX));
+	}
+}
+
+static inline void end_busy(unsigned other)
+{
+	FM_stream *stream = FM_begin_message(other, 0, ENOUGH);
+
+	TRUE(stream);
+	OK(FM_end_message(stream));
+}
+
 struct test_case {
 	const char *name;
 	void (*run)(void);

@@ -4,7 +4,8 @@
  *   fm_matchN              the cases
  *   fm_matchN random SEED  random messages against a model: a table of senders, receivers, tags and
  *                          sizes, the same on all ranks
- *   fm_matchN death        rank 1 dies while rank 0 receives from it
+ *   fm_matchN death        rank 1 dies while rank 0 receives from it, and rank 2 sends to it
+ *   fm_matchN tests        the same, but rank 0 tests receives that it has posted
  */
 #include <fm_match.h>
 
@@ -261,16 +262,32 @@ static void at_random(uint64_t seed)
 	}
 }
 
-static void death(void)
+static int await(int source, int tests)
+{
+	struct FMM_request request;
+	int done;
+
+	if (!tests)
+		return FMM_recv(source, 1, in[0], 10, 0);
+	OK(FMM_irecv(source, 1, in[0], 10, &request));
+	while ((done = FMM_test(&request, 0)) == 0)
+		pause_ms(1);
+	return done;
+}
+
+static void death(int tests)
 {
 	while (rank == 1)
 		pause_ms(1000);
 	if (rank == 0) {
 		printf("running\n");
 		fflush(stdout);
-		FAILS(FMM_recv(1, 1, in[0], 10, 0), EHOSTDOWN);
-		FAILS(FMM_recv(FMM_ANY, 1, in[0], 10, 0), EHOSTDOWN);
+		FAILS(await(1, tests), EHOSTDOWN);
+		FAILS(await(FMM_ANY, tests), EHOSTDOWN);
 		printf("failed\n");
+		end_busy(2);
+	} else {
+		keep_busy(0);
 	}
 	FAILS(FMM_finalize(), EHOSTDOWN);
 }
@@ -293,7 +310,7 @@ int main(int argc, char **argv)
 		if (rank == 0)
 			printf("done\n");
 	} else if (argc > 1) {
-		death();
+		death(!strcmp(argv[1], "tests"));
 	} else {
 		OK(FM_initialize());
 		RUN_CASES(cases);

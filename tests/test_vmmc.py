@@ -15,7 +15,7 @@ OVER = pytest.mark.parametrize("over", list(LINKS))
 
 CALLS = ("names arguments refused sizes reused waits spins order async revoked tables reopened").split()
 NOTIFICATIONS = "computing mixed blocked credits answered ended".split()
-DEATHS = "sends long async notify waits imports fences".split()
+DEATHS = "sends long async notify waits speaks imports fences".split()
 
 
 def cases(margay, app, over: str, nodes: int, name: str, wanted: list[str]) -> None:

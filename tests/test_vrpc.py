@@ -63,6 +63,26 @@ def test_server_leaves(margay, app, over):
     assert run.of_rank(1)[-1] == "failed" and run.of_rank(2)[-1] == "failed", run.describe()
 
 
+@OVER
+def test_a_client_that_leaves_at_once(margay, app, over):
+    """The server drops its call and serves the others."""
+    run = margay("run", *LINKS[over], "-n", 3, app("vrpc_calc"), "once").ok()
+    assert run.of_rank(2) == ["served"], run.describe()
+
+
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+@pytest.mark.parametrize("victim", [0, 1])
+def test_deaths_in_the_middle_of_long_messages(margay, app, over, victim):
+    """Clients of a dead server get the standard errors; a server goes on without a dead client."""
+    live = margay.start("run", *LINKS[over], "-n", 3, "--on-death", "continue", app("vrpc_bulk"),
+                        "death")
+    live.wait_for(r"^\[[12]\] running$", count=2)
+    live.kill_node(victim, random.Random(f"{over} {victim}").random() * 0.2)
+    run = live.wait()
+    assert run.of_rank(2)[-1] == ("served" if victim else "failed"), run.describe()
+    assert victim or run.of_rank(1)[-1] == "failed", run.describe()
+
+
 @pytest.mark.long
 def test_calculator_of_64(margay, app):
     run = margay("run", "-n", 64, "--mem", 64, "--no-prefix", app("vrpc_calc"), "cases",

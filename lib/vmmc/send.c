@@ -43,13 +43,13 @@ void vmmc_on_refused(ptl_event_t *event)
 		fail(event->hdr_data, event->ni_fail_type);
 }
 
-/* Waits until a send ends, or for a millisecond. */
-static void wait_for_end(void)
+/* Waits until a send ends, or for a millisecond. VMMC_OK, or VMMC_EFAIL: none will end. */
+static int wait_for_end(void)
 {
 	ptl_event_t event;
 	int which;
 
-	PtlEQPoll(&vmmc.sent, 1, 1, &event, &which);
+	return PtlEQPoll(&vmmc.sent, 1, 1, &event, &which) == PTL_FAIL ? VMMC_EFAIL : VMMC_OK;
 }
 
 /* A free element + 1, or 0. A handler that sends may interrupt the search. */
@@ -83,7 +83,8 @@ static int start(ptl_handle_md_t md, const void *source, size_t bytes, struct im
 			return vmmc_error_of(result);
 		if (vmmc.in_handler)
 			return VMMC_ECONTEXT;
-		wait_for_end();
+		if (wait_for_end())
+			return VMMC_EFAIL;
 	}
 }
 
@@ -98,7 +99,8 @@ static int start_long(const void *source, size_t bytes, struct import *import, u
 	while (!(element = take_element())) {
 		if (vmmc.in_handler)
 			return VMMC_ECONTEXT;
-		wait_for_end();
+		if (wait_for_end())
+			return VMMC_EFAIL;
 	}
 	*completion = VMMC_PENDING;
 	vmmc.sends[element - 1].completion = completion;
@@ -293,6 +295,7 @@ int vmmc_wait_send(volatile int32_t *completion)
 	if (*completion == VMMC_PENDING && !vmmc_may_wait())
 		return VMMC_ECONTEXT;
 	while (*completion == VMMC_PENDING)
-		wait_for_end();
+		if (wait_for_end())
+			*completion = VMMC_EFAIL;
 	return *completion;
 }

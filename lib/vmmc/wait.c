@@ -131,6 +131,8 @@ int vmmc_wait_for(int (*ready)(void *argument), void *argument, int rank, int ti
 		if (most < 0)
 			return VMMC_ETIMEDOUT;
 		found = PtlEQPoll(queues, LAST + 1, (ptl_time_t)most, &event, &which);
+		if (found == PTL_FAIL)          /* no event comes any more: see VMMC_EFAIL */
+			return VMMC_EFAIL;
 		if ((found == PTL_OK || found == PTL_EQ_DROPPED) && which == LAST)
 			take(&event);
 	}

@@ -13,8 +13,8 @@
  * - Context: one thread, from vmmc_init on. A notification handler may call only functions that say
  *   so; every other call returns VMMC_ECONTEXT there.
  * - Blocking: calls that wait say so, and halt the node while they wait. A wait for a process that
- *   dies ends with VMMC_EDEAD within about VMMC_PING_MS. Notification handlers run
- *   meanwhile.
+ *   dies ends with VMMC_EDEAD within about VMMC_PING_MS, or with VMMC_EFAIL (see there).
+ *   Notification handlers run meanwhile.
  * - Results: VMMC_OK (0) or a negative VMMC_E*. After an error nothing has changed.
  * - Portals: the library uses the portals 16 to 19 of the process, and six event queues.
  *   It opens the interface itself, even if the program has also done so.
@@ -55,7 +55,8 @@ enum {
 	VMMC_ETIMEDOUT = -10,      /* the time is over */
 	VMMC_ECONTEXT = -11,       /* not before vmmc_init, not from a handler, or it would wait */
 	VMMC_EFAIL = -12           /* the kernel refused for another reason: a node died over shared
-	                              memory while it changed this process's structures */
+	                              memory while it changed this process's structures; then
+	                              nothing arrives any more, and all waits end so */
 };
 
 /* A text for each of them, never null. May be called at any time. */
@@ -178,7 +179,8 @@ int vmmc_fence(vmmc_proxy_t proxy);
  * Waits until *word is not `old`: an idle program halts instead of
  * spinning. At most `timeout` ms (negative: no limit). The word is in an area that was exported
  * without VMMC_SPIN. `rank` is the process that the program waits for: if it dies or leaves the
- * wait ends with VMMC_EDEAD; negative: none. VMMC_OK, VMMC_ETIMEDOUT.
+ * wait ends with VMMC_EDEAD; negative: none. A process that left before this one had heard from it
+ * cannot be told from one that has not started: the wait goes on. VMMC_OK, VMMC_ETIMEDOUT, VMMC_EFAIL.
  */
 int vmmc_wait(const volatile uint32_t *word, uint32_t old, int rank, int timeout);
 

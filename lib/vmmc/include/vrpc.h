@@ -13,7 +13,8 @@
  *   svc_unregister, svc_run and svc_exit work on it, so rpcgen's main of a server runs.
  * - Messages may have 64 MB. Calls are executed at most once; none is retransmitted.
  * - A call ends with RPC_TIMEDOUT at its timeout; RPC_CANTRECV when the server has died or left
- *   before it answered, RPC_CANTSEND when that was already known; RPC_PROGUNAVAIL,
+ *   before it answered, RPC_CANTSEND when that was known before the whole call was sent. A server
+ *   drops calls of a client that has died or left; RPC_PROGUNAVAIL,
  *   RPC_PROGVERSMISMATCH, RPC_PROCUNAVAIL, RPC_CANTDECODEARGS as the server says.
  * - One thread. A server that calls another one from a procedure waits; meanwhile it serves
  *   no call.

@@ -38,6 +38,9 @@ int vrpc_link_has(int rank, enum way way);
  * VMMC_EDEAD, VMMC_ENOSPACE: no memory for it. */
 int vrpc_link_receive(int rank, enum way way, int timeout, char **bytes, size_t *count);
 
+/* Skips a chunk of a message that has arrived; its sender does not learn of it. */
+void vrpc_link_skip(int rank, enum way way);
+
 /* Frees the chunks of a message; the sender learns of it with the next message, or at once if
  * `tell` is set. */
 void vrpc_link_release(int rank, enum way way, int tell);

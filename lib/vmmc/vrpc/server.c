@@ -188,12 +188,16 @@ static int has_call(void *argument)
 	return server.stopped;
 }
 
-/* Executes the call of a rank. An incomplete message is dropped. */
+/* Executes the call of a rank. An incomplete message is dropped, and so is a call of a rank that is
+ * gone: one that has made a call has exported its area, so the import does not wait for it. */
 static void serve(int rank)
 {
 	server.last = rank;
-	if (vrpc_link_connect(rank, CALL_MS) != VMMC_OK ||
-	    vrpc_link_receive(rank, WAY_CALL, CALL_MS, &server.call, &server.call_bytes) != VMMC_OK) {
+	if (vrpc_link_connect(rank, 0) != VMMC_OK) {
+		vrpc_link_skip(rank, WAY_CALL);
+		return;
+	}
+	if (vrpc_link_receive(rank, WAY_CALL, CALL_MS, &server.call, &server.call_bytes) != VMMC_OK) {
 		vrpc_link_release(rank, WAY_CALL, 0);
 		return;
 	}

@@ -7,6 +7,8 @@
  *   async     the same, asynchronous
  *   notify    notifications, which it blocks: the others wait for credit
  *   waits     a wait for data that it does not send
+ *   speaks    the same, while it sends other data as fast as it can; over shared memory the result
+ *             may be VMMC_EFAIL, see imports
  *   imports   a wait for an area that it does not export. It answers each request: if it dies while
  *             it writes an answer over shared memory, this process's structures are damaged, and
  *             the result is VMMC_EFAIL
@@ -43,7 +45,7 @@ static int once(const char *what, vmmc_proxy_t proxy)
 	}
 	if (!strcmp(what, "notify"))
 		return vmmc_send(area, proxy, 8, VMMC_NOTIFY, NULL);
-	if (!strcmp(what, "waits"))
+	if (!strcmp(what, "waits") || !strcmp(what, "speaks"))
 		return vmmc_wait(&word, 0, 1, FOR_EVER);
 	if (!strcmp(what, "imports"))
 		return vmmc_import(1, "nothing", FOR_EVER, &other, NULL);
@@ -61,6 +63,9 @@ int main(int argc, char **argv)
 	OK(vmmc_export("area", area, sizeof area, NULL, 0, 0, nothing, NULL, &exported));
 	if (margay_rank() == 1) {
 		vmmc_block();
+		OK(vmmc_import(0, "area", FOR_EVER, &proxy, NULL));
+		while (!strcmp(argv[1], "speaks"))
+			OK(SendMsg(area, proxy, 8));
 		for (;;)
 			sleep_ms(1000);
 	}
@@ -70,7 +75,7 @@ int main(int argc, char **argv)
 	do
 		result = once(argv[1], proxy);
 	while (result == VMMC_OK);
-	if (result != VMMC_EFAIL || strcmp(argv[1], "imports")) {
+	if (result != VMMC_EFAIL || (strcmp(argv[1], "imports") && strcmp(argv[1], "speaks"))) {
 		FAILS(VMMC_EDEAD, result);
 		FAILS(VMMC_EDEAD, SendMsg(area, proxy, 8));
 	}

@@ -1,4 +1,7 @@
 /*
+ * vrpc_bulk death: the other ranks call rank 0 until the test kills it, or rank 1: a client of a
+ * server that has died prints "failed"; if rank 1 has died, rank 2 prints "served".
+ *
  * vrpc_bulk LARGEST: bulk data from all other ranks to rank 0 and back, at the same time; rank 1
  * prints a line for each size.
  */
@@ -70,6 +73,52 @@ static void call(CLIENT *client, u_int bytes)
 	CHECK(clnt_freeres(client, (xdrproc_t)xdr_piece, (char *)back));
 }
 
+static piece *echo(CLIENT *client, u_int bytes)
+{
+	struct piece sent = { .seed = bytes, .data = { bytes, memory } };
+	piece *back = bulk_echo_1(&sent, client);
+
+	CHECK(!back || (back->seed == bytes + 1ULL && back->data.data_len == bytes &&
+	                !memcmp(back->data.data_val, memory, bytes)));
+	if (back)
+		CHECK(clnt_freeres(client, (xdrproc_t)xdr_piece, (char *)back));
+	return back;
+}
+
+static void say(const char *what)
+{
+	printf("%s\n", what);
+	fflush(stdout);
+}
+
+/* Messages of several chunks each way, so a death is mostly in the middle of one. */
+static void until_death(CLIENT *client)
+{
+	enum { BYTES = 300000 };
+	uint64_t seed = (uint64_t)margay_rank();
+	vmmc_proxy_t none;
+	struct rpc_err error;
+	int dead = 0;
+
+	for (u_int i = 0; i < BYTES; i++)
+		memory[i] = (char)next_random(&seed);
+	CHECK(echo(client, BYTES));
+	say("running");
+	while (echo(client, BYTES) && !dead)
+		dead = margay_rank() == 2 && vmmc_import(1, "none", 0, &none, NULL) == VMMC_EDEAD;
+	clnt_geterr(client, &error);
+	if (error.re_status == RPC_SUCCESS) {
+		say("served");
+		margay_end_job(0);
+	}
+	CHECK(error.re_status == RPC_CANTRECV || error.re_status == RPC_CANTSEND);
+	CHECK(!echo(client, 1));
+	clnt_geterr(client, &error);
+	EQUAL(error.re_status, RPC_CANTSEND);
+	say("failed");
+	exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	static const u_int sizes[] = { 0, 1, 3, 4, 5, 40, 1000, 4096, 16300, 16384, 16400, 33000,
@@ -86,6 +135,8 @@ int main(int argc, char **argv)
 		svc_run();
 	} else {
 		CHECK((client = clnt_create("0", BULK_PROG, BULK_VERS, "tcp")));
+		if (argc > 1 && !strcmp(argv[1], "death"))
+			until_death(client);
 		for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && sizes[i] <= largest; i++) {
 			call(client, sizes[i]);
 			if (margay_rank() == 1) {

@@ -4,6 +4,7 @@
  *   cases    rank 1 prints a line for each case that it has passed
  *   waits    a long call, during which the test kills the server: the standard errors
  *   leaves   the same, but the server exits by itself during a call
+ *   once     rank 1 makes a call without an answer and exits at once: the others are served
  *   times N  null_us, rtt_us: a null call, and a round trip of VMMC, in turns (rank 1)
  */
 #include "calc.h"
@@ -281,6 +282,25 @@ static void lose_server(int itself)
 	printf("failed\n");
 }
 
+/* Rank 1's call needs no answer, and rank 1 is gone before the server has imported its area. */
+static void leave_at_once(void)
+{
+	int one = 1;
+
+	if (margay_rank() == 1) {
+		EQUAL(clnt_call(client, CALC_SUM, (xdrproc_t)xdr_int, (char *)&one, NULL, NULL,
+		                (struct timeval){ 0 }), RPC_SUCCESS);
+		_Exit(0);
+	}
+	sleep_ms(300);
+	for (int round = 0; round < 20; round++)
+		EQUAL(clnt_call(client, NULLPROC, (xdrproc_t)xdr_void, NULL, (xdrproc_t)xdr_void,
+		                NULL, LONG), RPC_SUCCESS);
+	printf("served\n");
+	fflush(stdout);
+	EQUAL(simple(client, CALC_DIE), RPC_CANTRECV);
+}
+
 /* ---- times ---- */
 
 static double seconds(void)
@@ -356,6 +376,8 @@ int main(int argc, char **argv)
 		CHECK(client);
 		if (!strcmp(what, "cases"))
 			all_cases();
+		else if (!strcmp(what, "once"))
+			leave_at_once();
 		else
 			lose_server(!strcmp(what, "leaves"));
 	}

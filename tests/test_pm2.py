@@ -2,9 +2,13 @@
 loses frames; and what happens when a node ends."""
 from __future__ import annotations
 
+import os
 import random
+import signal
 
 import pytest
+
+from harness import stop
 
 pytestmark = [pytest.mark.messages, pytest.mark.own_link]
 
@@ -76,13 +80,28 @@ def others_end(run) -> None:
 
 
 @pytest.mark.parametrize("over", ["shm", "virtio"])
-@pytest.mark.parametrize("what", ["call", "join", "move", "end"])
+@pytest.mark.parametrize("what", ["call", "join", "move", "busy", "answers", "between", "end"])
 def test_a_node_dies(margay, app, over, what):
     """Calls, joins, migrations and pm2_end end with PM2_EDEAD."""
     live = margay.start("run", *LINKS[over], "-n", 3, "--on-death", "continue", app("pm2_ends"),
                         what)
     live.wait_for(r"running$", count=3)
     live.kill_node(1, random.Random(what + over).random() * 0.3)
+    others_end(live.wait())
+
+
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+def test_threads_that_wait_for_credit_die_with_their_node(margay, app, over):
+    """A thread that node 1 has not sent yet is not on node 2: its join ends."""
+    live = margay.start("run", *LINKS[over], "-n", 3, "--on-death", "continue", app("pm2_ends"),
+                        "queued")
+    live.wait_for(r"^\[2\] running$")
+    stop(live.nodes()[2])
+    (margay.cwd / "go").touch()
+    live.wait_for(r"^\[1\] running$")
+    machine = live.nodes()[2]
+    live.kill_node(1)
+    os.kill(machine, signal.SIGCONT)
     others_end(live.wait())
 
 

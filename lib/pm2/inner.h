@@ -93,6 +93,7 @@ struct peer {
 	uint32_t sent, returned;        /* messages sent to it; messages known to be taken */
 	uint32_t owed;                  /* messages taken from it and not yet acknowledged */
 	uint8_t dead, probed, wanted;   /* wanted: something waits for it */
+	uint8_t asked;                  /* for a thread that a dead node was sending it */
 	uint8_t ended;                  /* has called pm2_end; of rank 0: all have */
 	struct message *first, **last;  /* messages that wait for credit */
 };
@@ -120,6 +121,7 @@ struct pm2_state {
 	unsigned window;                /* most messages to one node that it has not taken */
 	unsigned queued;                /* messages that wait to be sent */
 	unsigned awaited;               /* threads that wait for the end of another */
+	uint64_t ask_at;                /* when nodes that something waits for are probed next, ns */
 	enum mode mode;
 	struct peer *peers;
 
@@ -208,6 +210,7 @@ int pm2_home(pm2_thread_t name);        /* -1: not a name */
 struct pm2_thread *pm2_thread_of(pm2_thread_t name); /* the address of its descriptor on any node */
 void pm2_place(const struct pm2_thread *thread, int node); /* tells its home where it goes */
 int pm2_place_of(pm2_thread_t name);    /* at its home: the node that it is on */
+int pm2_sender_of(pm2_thread_t name);   /* at its home: the node that has sent it there */
 
 /* A thread with a number of slots, a name and a record, but no stack contents. */
 struct pm2_thread *pm2_thread_new(uint32_t slots);
@@ -224,8 +227,11 @@ enum { PM2_PORTAL = 40, PM2_ASK_PORTAL };
 #define PM2_KIND      255ULL            /* match bits: enum kind */
 
 /* Headers. THREAD: its descriptor's address. END: the name. FREE: the address of the slots, with
- * their number in the lowest bits. CREDIT: how many messages were taken. LEAVE: nothing. */
-enum kind { KIND_THREAD, KIND_END, KIND_FREE, KIND_CREDIT, KIND_LEAVE };
+ * their number in the lowest bits. CREDIT: how many messages were taken. LEAVE: nothing. ASK: the
+ * name of a thread; the address is the number of the dead node that was sending it. ANSWER, LOST:
+ * the name: it has come, or moved on, or the death is not known yet; it will not come. */
+enum kind { KIND_THREAD, KIND_END, KIND_FREE, KIND_CREDIT, KIND_LEAVE, KIND_ASK, KIND_ANSWER,
+	    KIND_LOST };
 
 int pm2_messages_open(void);
 void pm2_messages_close(void);
@@ -248,5 +254,8 @@ void pm2_finish(pm2_thread_t name, void *result, int error); /* its home knows t
 void pm2_depart(struct pm2_thread *thread);
 void pm2_arrived(struct pm2_thread *thread);
 void pm2_stayed(struct pm2_thread *thread); /* its destination died before it arrived */
+pm2_thread_t pm2_name_in(uint64_t slot); /* of the thread that begins in a slot of this share */
 void pm2_bury(int node);                /* declares threads and calls on a dead node lost */
+pm2_thread_t pm2_suspect(int node, pm2_thread_t after); /* the next thread that is waited for, and
+                                           that a dead node was sending to this one; or 0 */
 #endif

@@ -20,9 +20,10 @@
 #define EVENTS_ALL    1024u             /* arrivals in each of the queues */
 #define WINDOW_LEAST  4u
 #define WINDOW_MOST   64u
-#define CREDITS       4u                /* messages of a peer that need no credit */
+#define CREDITS       6u                /* messages of a peer that need no credit */
 #define UPDATES       64                /* attempts to change the mode */
 #define NS_PER_MS     1000000u
+#define BROKEN_US     1000u
 
 static volatile int rung;               /* the queue of INTERRUPTS may have events */
 static const ptl_process_id_t anyone = { PTL_NID_ANY, PTL_PID_ANY };
@@ -77,6 +78,8 @@ static int has_credit(const struct peer *peer)
 static void send_now(int node, struct message *message)
 {
 	pm2.peers[node].sent++;
+	if (message->thread)            /* not while it waits: it is lost if this node dies meanwhile */
+		pm2_place(message->thread, node);
 	if (put(message->thread ? pm2.noted : pm2.plain, node, message->at, message->bytes,
 		message->bits, message->to, message->header) != PTL_OK)
 		fail(message);
@@ -156,6 +159,57 @@ static void leaves(int from)
 		pm2_ready(&pm2.main);
 }
 
+/* ---- threads that a dead node was sending to a living one ---- */
+
+/* Home: asks a node for the next one after `after`. */
+static void ask_for(int node, pm2_thread_t after)
+{
+	pm2_thread_t name = pm2_suspect(node, after);
+
+	pm2.peers[node].asked = name != 0;
+	if (name)
+		put(pm2.plain, node, 0, 0, KIND_ASK, (uint64_t)pm2_sender_of(name), name);
+}
+
+/* Home: a name is never of another thread while its record lives; the thread may have moved. */
+static void answered(int from, const ptl_event_t *event)
+{
+	pm2_thread_t name = event->hdr_data;
+	struct record *record = pm2_record(name);
+
+	pm2.peers[from].asked = 0;
+	if (!record)                    /* it has ended meanwhile: the others next time */
+		return;
+	if ((event->match_bits & PM2_KIND) == KIND_LOST && record->use == LIVES &&
+	    pm2_place_of(name) == from && pm2.peers[pm2_sender_of(name)].dead)
+		pm2_finish(name, 0, PM2_EDEAD);
+	ask_for(from, name);
+}
+
+static void probe(int node)
+{
+	struct peer *peer = &pm2.peers[node];
+
+	if (!peer->probed && !peer->dead)
+		peer->probed = PtlPutRegion(pm2.asked, 0, 0, PTL_ACK_REQ, peer->process,
+					    PM2_ASK_PORTAL, 0, 0, 0, (uint64_t)node) == PTL_OK;
+}
+
+/* The other node: nothing comes from a node that this one knows to be dead. A thread that has gone
+ * on, or its end, may still wait for credit. */
+static void answer(int from, const ptl_event_t *event)
+{
+	pm2_thread_t name = event->hdr_data;
+	int sender = (int)(event->offset % (uint64_t)pm2.nodes), is_lost;
+
+	if (pm2_home(name) != from)
+		return;
+	is_lost = pm2.peers[sender].dead && !pm2.queued &&
+		(pm2_thread_of(name)->name != name || pm2_thread_of(name)->state == AWAY);
+	probe(sender);
+	pm2_tell(from, is_lost ? KIND_LOST : KIND_ANSWER, name);
+}
+
 static void arrived(const ptl_event_t *event)
 {
 	int from = rank_of(event->initiator);
@@ -181,6 +235,13 @@ static void arrived(const ptl_event_t *event)
 		return;
 	case KIND_LEAVE:
 		leaves(from);
+		return;
+	case KIND_ASK:
+		answer(from, event);
+		return;
+	case KIND_ANSWER:
+	case KIND_LOST:
+		answered(from, event);
 		return;
 	}
 	taken(from);
@@ -280,15 +341,18 @@ void pm2_expect(void)
 
 /* ---- waiting ---- */
 
-/* Marks the nodes for which something waits. */
+/* Marks the nodes for which something waits: for a thread, also the node that has sent it. */
 static void mark(void)
 {
 	for (int node = 0; node < pm2.nodes; node++)
 		pm2.peers[node].wanted = node != pm2.self &&
 			(pm2.peers[node].first || (pm2.ending && (node == 0 || pm2.self == 0)));
-	for (uint64_t slot = 0; slot < pm2.share; slot++)
-		if (pm2.records[slot].use == LIVES && pm2.records[slot].joiner)
-			pm2.peers[pm2.places[pm2.first + slot] & 0xffff].wanted = 1;
+	for (uint64_t slot = 0; slot < pm2.share; slot++) {
+		if (pm2.records[slot].use != LIVES || !pm2.records[slot].joiner)
+			continue;
+		pm2.peers[pm2_place_of(pm2_name_in(slot))].wanted = 1;
+		pm2.peers[pm2_sender_of(pm2_name_in(slot))].wanted = 1;
+	}
 	pm2.peers[pm2.self].wanted = 0;
 }
 
@@ -297,18 +361,28 @@ static void ask(void)
 	mark();
 	for (int node = 0; node < pm2.nodes; node++) {
 		struct peer *peer = &pm2.peers[node];
-		uint64_t header = (uint64_t)node;
 
-		if (!peer->wanted || peer->probed)
+		if (!peer->wanted)
 			continue;
 		if (peer->dead)
 			pm2_bury(node); /* a thread was being moved there */
-		else
-			peer->probed = PtlPutRegion(pm2.asked, 0, 0, PTL_ACK_REQ, peer->process,
-						    PM2_ASK_PORTAL, 0, 0, 0, header) == PTL_OK;
+		else if (!peer->asked)
+			ask_for(node, 0);
+		probe(node);
 	}
 }
 
+/* A node died over shared memory while it wrote into this one's structures: nothing comes any
+ * more. */
+static void all_dead(void)
+{
+	for (int node = 0; node < pm2.nodes; node++)
+		if (node != pm2.self)
+			dead(node);
+	usleep(BROKEN_US);              /* for threads that sleep */
+}
+
+/* Messages and threads that wake may come all the time, so the clock decides when to ask. */
 void pm2_wait(uint64_t until)
 {
 	ptl_time_t most = PTL_TIME_FOREVER;
@@ -327,8 +401,12 @@ void pm2_wait(uint64_t until)
 	rc = PtlEQPoll(pm2.queues, 2, most, &event, &which); /* an event may be in either */
 	if (rc == PTL_OK)
 		handle(&event);
-	else if (asks && most >= PROBE_MS)
+	else if (rc == PTL_FAIL)
+		all_dead();
+	if (asks && pm2_now() >= pm2.ask_at) {
+		pm2.ask_at = pm2_now() + (uint64_t)PROBE_MS * NS_PER_MS;
 		ask();
+	}
 }
 
 /* ---- opening ---- */

@@ -32,7 +32,6 @@ void pm2_depart(struct pm2_thread *thread)
 	};
 	pm2.counters.left++;
 	pm2.counters.image_bytes = thread->message.bytes;
-	pm2_place(thread, node);
 	if (thread->heap)
 		pm2_heap_send(thread, node);
 	pm2_send(node, &thread->message);

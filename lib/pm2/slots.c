@@ -9,7 +9,7 @@
  * that grows with each hop, so the order of arrival does not matter.
  *
  *   name of a thread:  serial number, 32 bits | slots, 12 bits | first slot, 20 bits
- *   place:             serial, 20 bits | hops, 28 bits | node, 16 bits
+ *   place:             serial, 20 bits | hops, 28 bits | node that sent it, 8 bits | node, 8 bits
  */
 #include "inner.h"
 #include <stdlib.h>
@@ -20,6 +20,10 @@
 #define SLOTS_MOST  (1u << SLOT_BITS)
 #define COUNT_MOST  ((1u << COUNT_BITS) - 1)
 #define ALIGNMENT   65536u
+#define NODE_BITS   8
+#define NODE_MASK   (NODES_MOST - 1u)
+
+_Static_assert(NODES_MOST == 1 << NODE_BITS, "a node fits");
 
 int pm2_slots_open(size_t bytes)
 {
@@ -175,7 +179,8 @@ struct pm2_thread *pm2_thread_of(pm2_thread_t name)
 
 static uint64_t place(const struct pm2_thread *thread, int node)
 {
-	return thread->name >> 32 << 44 | (uint64_t)thread->hops << 16 | (uint64_t)node;
+	return thread->name >> 32 << 44 | (uint64_t)thread->hops << 16 |
+	       (uint64_t)pm2.self << NODE_BITS | (uint64_t)node;
 }
 
 void pm2_place(const struct pm2_thread *thread, int node)
@@ -196,7 +201,12 @@ void pm2_place(const struct pm2_thread *thread, int node)
 
 int pm2_place_of(pm2_thread_t name)
 {
-	return (int)(pm2.places[first_of(name)] & 0xffff);
+	return (int)(pm2.places[first_of(name)] & NODE_MASK);
+}
+
+int pm2_sender_of(pm2_thread_t name)
+{
+	return (int)(pm2.places[first_of(name)] >> NODE_BITS & NODE_MASK);
 }
 
 /* ---- threads ---- */

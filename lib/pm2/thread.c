@@ -109,18 +109,33 @@ void pm2_ended(struct pm2_thread *thread)
 	pm2_send(home, &thread->message);
 }
 
+pm2_thread_t pm2_name_in(uint64_t slot)
+{
+	const char *end = pm2.area + (pm2.first + slot + pm2.records[slot].slots) * PM2_SLOT;
+
+	return ((const struct pm2_thread *)end - 1)->name;
+}
+
 void pm2_bury(int node)
 {
-	for (uint64_t slot = 0; slot < pm2.share; slot++) {
-		struct record *record = &pm2.records[slot];
-		struct pm2_thread *thread;
+	for (uint64_t slot = 0; slot < pm2.share; slot++)
+		if (pm2.records[slot].use == LIVES && pm2_place_of(pm2_name_in(slot)) == node)
+			pm2_finish(pm2_name_in(slot), 0, PM2_EDEAD);
+}
 
-		if (record->use != LIVES || (int)(pm2.places[pm2.first + slot] & 0xffff) != node)
-			continue;
-		thread = (struct pm2_thread *)(pm2.area + (pm2.first + slot + record->slots) *
-					       PM2_SLOT) - 1;
-		pm2_finish(thread->name, 0, PM2_EDEAD);
+pm2_thread_t pm2_suspect(int node, pm2_thread_t after)
+{
+	uint64_t slot = after ? (uint64_t)(pm2_record(after) - pm2.records) + 1 : 0;
+
+	for (; slot < pm2.share; slot++) {
+		const struct record *record = &pm2.records[slot];
+
+		if (record->use == LIVES && record->joiner &&
+		    pm2_place_of(pm2_name_in(slot)) == node &&
+		    pm2.peers[pm2_sender_of(pm2_name_in(slot))].dead)
+			return pm2_name_in(slot);
 	}
+	return 0;
 }
 
 /* ---- joining ---- */

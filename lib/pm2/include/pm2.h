@@ -13,8 +13,9 @@
  *   and of event queues.
  * - Waiting: calls that say so let other threads run. If none is ready the node halts until a
  *   message comes or a timeout ends.
- * - A wait for another node ends with PM2_EDEAD when that has died or has left the job. While this
- *   node has nothing to run, it probes the other once a second.
+ * - A wait for another node ends with PM2_EDEAD when that has died or has left the job. Whenever
+ *   this node has nothing to run, it probes the other if that was a second ago. So a thread that
+ *   computes without end delays the end of the wait.
  * - Preemption: a thread that runs for a quantum while another is ready is preempted; so is a
  *   thread that runs when a call or a thread arrives. It may be interrupted between any two
  *   instructions except in PM2 and the C library (malloc, stdio and the like), which therefore need
@@ -93,7 +94,7 @@ int pm2_thread_create(pm2_thread_t *thread, void *(*function)(void *), void *arg
 /* Waits until the thread has ended, wherever it is, and frees its name. *result, if not null, is
  * what its function returned; a pointer to memory of another node, or to the thread's heap, is not
  * valid. Only one thread can wait for it. PM2_ENOTHREAD, PM2_EDEADLOCK, PM2_EBUSY: another one
- * waits already; PM2_EDEAD: it was, or may have been, on a node that has died. */
+ * waits already; PM2_EDEAD: it was on a node that has died, or that node was sending it to another. */
 int pm2_thread_join(pm2_thread_t thread, void **result);
 
 /* No thread will wait for it. PM2_ENOTHREAD; PM2_EINVAL: it was not created on this node. */

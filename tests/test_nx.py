@@ -127,6 +127,33 @@ def test_sends_to_a_node_that_has_ended(margay, app, over):
     assert run.lines == ["refused"]
 
 
+WAITS = pytest.mark.parametrize("what", ["sends", "named", "probes", "gsync"])
+
+
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+@WAITS
+def test_waits_for_a_node_that_has_ended(margay, app, over, what):
+    """They fail, although another rank sends all the time."""
+    run = margay("run", *LINKS[over], "-n", 3, app("nx_ends"), what, "exits").ok()
+    assert run.of_rank(0) == ["running", "refused"], run.describe()
+
+
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+@WAITS
+def test_waits_for_a_node_that_has_died(margay, app, over, what):
+    live = margay.start("run", *LINKS[over], "-n", 3, "--on-death", "continue", app("nx_ends"), what)
+    live.wait_for(r"^\[0\] running$")
+    live.kill_node(1, 0.2)
+    run = live.wait().status(128 + signal.SIGKILL)
+    assert run.of_rank(0) == ["running", "refused"], run.describe()
+
+
+@OVER
+def test_messages_of_a_node_that_has_ended(margay, app, over):
+    run = margay("run", *LINKS[over], "-n", 2, "--no-prefix", app("nx_ends"), "kept").ok()
+    assert run.lines == ["refused"]
+
+
 def test_a_call_that_fails(margay, app):
     run = margay("run", "-n", 2, app("nx_ends"), "error").status(1)
     run.says(r"\(node 0\) csend: this type is not allowed")

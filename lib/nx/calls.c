@@ -379,6 +379,12 @@ int _msgcancel(long mid)
 
 /* ---- probes ---- */
 
+/* Whether the rank that a probe waits for is gone. */
+static int is_lost(void)
+{
+	return nx.broken || (nx.awaited >= 0 && nx_is_lost(nx.awaited));
+}
+
 /* Looks for a message, or waits for one. */
 static long probe(long typesel, long nodesel, long ptypesel, long info[8], int waits)
 {
@@ -395,10 +401,17 @@ static long probe(long typesel, long nodesel, long ptypesel, long info[8], int w
 		return result(error);
 	nx_enter();
 	nx_progress();
-	while (!(early = nx_find(bits, ignore, (int32_t)nodesel)) && waits) {
+	if (waits && nodesel >= 0) {
+		nx.awaited = (int)nodesel;
+		nx.named++;
+	}
+	while (!(early = nx_find(bits, ignore, (int32_t)nodesel)) && waits && !is_lost()) {
 		nx_block();
 		nx_progress();
 	}
+	error = !early && is_lost() ? EQNOACT : 0;
+	nx.named -= nx.awaited >= 0;
+	nx.awaited = -1;
 	if (early) {
 		told.type = nx_type_of(early->bits);
 		told.length = early->length;
@@ -406,7 +419,7 @@ static long probe(long typesel, long nodesel, long ptypesel, long info[8], int w
 		nx_tell(&told);
 	}
 	nx_leave();
-	return early != NULL;
+	return error ? result(error) : early != NULL;
 }
 
 long _iprobe(long typesel)

@@ -39,6 +39,7 @@
 #define REQUESTS        (NX_IDS + 64u)  /* including those of calls that wait */
 #define ACKS_MOST       1024u           /* most short messages that wait for an ack */
 #define PROBE_MS        1000u           /* after such a wait the peer is probed */
+#define ENDED_MS        2000u           /* over cards, what an ended peer had sent comes so long */
 
 /* Event queues: slots. EARLY_SLOTS holds a message for each slot. */
 #define EARLY_SLOTS     4096u
@@ -129,6 +130,7 @@ struct peer {
 	uint16_t used;                  /* slots in use, as far as this rank knows */
 	uint16_t untold;                /* slots returned but not yet reported to it */
 	uint8_t gone;                   /* it has ended or died */
+	double lost_at;                 /* then: when nothing of it comes any more, by dclock */
 	uint8_t probed;                 /* a probe is under way */
 };
 
@@ -173,6 +175,11 @@ struct nx {
 	struct peer *queued;            /* peers with sends that wait */
 	uint32_t acks;                  /* asked for by short messages */
 	uint32_t sends;                 /* sends that have not ended */
+	uint32_t named;                 /* receives, and a probe that waits, from one other rank */
+	int awaited;                    /* the rank that a probe waits for, or -1 */
+	int lost;                       /* receives from ranks that are gone are to end */
+	int broken;                     /* Portals has failed: no operation ends any more */
+	double probe_at;                /* when the peers of all these are probed next, by dclock */
 	int short_of_room;              /* Portals had no room for an operation: try again */
 	struct list waiting;            /* receives that could not be posted, in order */
 	struct list unfetched;          /* receives whose get could not be started */
@@ -265,8 +272,8 @@ void nx_send(struct request *r);                        /* peer, bits, base, byt
 void nx_send_queued(void);
 int nx_unqueue(struct request *r);      /* withdraws a send that waits for slots: 1 or 0 */
 void nx_tx_event(const struct event *event);
-void nx_gone(uint32_t rank);
-void nx_probe(void);            /* probes the peers of unfinished sends */
+void nx_gone(uint32_t rank, ptl_ni_fail_t fail);
+void nx_probe(void);            /* probes the peers of unfinished operations */
 
 /* receive.c */
 int nx_selector(long typesel, uint64_t *bits, uint64_t *ignore);    /* 0 or EQTYPE */
@@ -276,6 +283,19 @@ void nx_early_event(const struct event *event);
 void nx_post_waiting(void);
 const struct early *nx_find(uint64_t bits, uint64_t ignore, int32_t peer);
 int nx_withdraw(struct request *r);                     /* 1: it will not end by itself */
+void nx_end_lost(void);                 /* ends the receives from ranks that are gone */
+
+/* Whether nothing of a rank comes any more. */
+static inline int nx_is_lost(int rank)
+{
+	return nx.peers[rank].gone && dclock() >= nx.peers[rank].lost_at;
+}
+
+/* A receive from one other rank, which fails when that rank is gone. */
+static inline int nx_is_named(const struct request *r)
+{
+	return r->kind == RECEIVE && r->peer >= 0 && r->peer != nx.rank;
+}
 
 /* progress.c */
 void nx_event(int queue, const struct event *event);

@@ -70,23 +70,39 @@ void nx_progress(void)
 	}
 	if (nx.waiting.first || nx.unfetched.first)
 		nx_post_waiting();
+	if (nx.lost && !nx.in_upcall)
+		nx_end_lost();
 	if (nx.hand)
 		nx.hand->call();
 }
 
+/* A rank died over shared memory while it wrote into this one's structures: nothing more comes. */
+__attribute__((noinline, cold))
+static void all_gone(void)
+{
+	nx.broken = nx.lost = 1;
+	for (int rank = 0; rank < nx.size; rank++)
+		nx_gone((uint32_t)rank, PTL_NI_FAIL);
+}
+
 /* Operations that wait for room in Portals try again after a millisecond. Those that wait for a
- * peer probe it from time to time. */
+ * peer probe it from time to time, by the clock, as other messages may come all the time. */
 void nx_block(void)
 {
-	ptl_time_t most = nx.short_of_room ? 1 : nx.sends ? PROBE_MS : PTL_TIME_FOREVER;
+	uint32_t waits = nx.sends + nx.named;
+	ptl_time_t most = nx.short_of_room ? 1 : waits ? PROBE_MS : PTL_TIME_FOREVER;
 	struct event copy;
 	ptl_event_t event;
 	int queue;
 	int rc = PtlEQPoll(nx.queues, nx.queue_count, most, &event, &queue);
 
-	if (rc == PTL_EQ_EMPTY && !nx.short_of_room)
+	if (waits && dclock() >= nx.probe_at) {
+		nx.probe_at = dclock() + PROBE_MS * 1e-3;
 		nx_probe();
+	}
 	nx.short_of_room = 0;
+	if (rc == PTL_FAIL)
+		all_gone();
 	if (rc != PTL_OK || queue == QUEUE_CREDIT ||
 	    (nx.hand && (queue == QUEUE_EARLY || queue == QUEUE_HAND)))
 		return;

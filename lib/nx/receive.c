@@ -220,6 +220,8 @@ static int post_or_take(struct request *r)
 
 void nx_receive(struct request *r)
 {
+	nx.named += (uint32_t)nx_is_named(r);
+	nx.lost |= nx.broken || (nx_is_named(r) && nx.peers[r->peer].gone);
 	if (nx.waiting.first || post_or_take(r))
 		list_add(&nx.waiting, r);
 }
@@ -256,6 +258,25 @@ void nx_post_waiting(void)
 		list_push(&nx.unfetched, r);
 	if (!nx.in_upcall)
 		post_waiting();
+}
+
+/* A rank that is gone sends nothing more, and what it has sent has come: in the queues, or here. A
+ * receive that is ignored stays. */
+void nx_end_lost(void)
+{
+	nx.lost = 0;
+	nx_take_early();
+	for (struct request *r = nx.requests; r < nx.requests + REQUESTS; r++) {
+		if (r->kind != RECEIVE || r->state != ACTIVE || r->ignored ||
+		    !(nx.broken || (nx_is_named(r) && nx.peers[r->peer].gone)))
+			continue;
+		if (!nx.broken && !nx_is_lost(r->peer))
+			nx.lost = 1;
+		else if (nx_withdraw(r) || nx.broken) {
+			nx_list_remove(&nx.unfetched, r);
+			nx_complete(r, EQNOACT);
+		}
+	}
 }
 
 int nx_withdraw(struct request *r)

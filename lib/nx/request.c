@@ -57,6 +57,7 @@ void nx_free(struct request *r)
 void nx_drop(struct request *r)
 {
 	nx.sends -= r->kind == SEND;
+	nx.named -= (uint32_t)nx_is_named(r);
 	nx_free(r);
 }
 
@@ -112,6 +113,7 @@ void nx_complete(struct request *r, int error)
 	r->error = error;
 	r->state = DONE;
 	nx.sends -= r->kind == SEND;
+	nx.named -= (uint32_t)nx_is_named(r);
 	if (parent) {
 		part_ended(parent, r);
 		nx_free(r);

@@ -301,7 +301,7 @@ static void acked(const struct event *event)
 	if (event->portal == PORTAL_CREDIT) {
 		nx.peers[event->source].probed = 0;
 		if (event->fail != PTL_NI_OK)
-			nx_gone(event->source);
+			nx_gone(event->source, event->fail);
 		return;
 	}
 	if (!(event->bits & BITS_LONG)) {
@@ -316,7 +316,7 @@ static void acked(const struct event *event)
 		nx_complete(r, event->fail == PTL_NI_OK ? 0 : EQNOACT);
 	}
 	if (event->fail != PTL_NI_OK)
-		nx_gone(event->source);
+		nx_gone(event->source, event->fail);
 }
 
 void nx_tx_event(const struct event *event)
@@ -342,26 +342,34 @@ void nx_tx_event(const struct event *event)
 	}
 }
 
-/* A rank has ended: sends to it fail. */
-void nx_gone(uint32_t rank)
+/* A rank has ended: operations with it fail. Over cards its kernel goes on sending if the rank has
+ * ended by itself, and lost frames let the news of it come first. */
+void nx_gone(uint32_t rank, ptl_ni_fail_t fail)
 {
 	if (nx.peers[rank].gone)
 		return;
 	nx.peers[rank].gone = 1;
+	nx.peers[rank].lost_at = dclock() + (nx.stage && fail == PTL_NI_DROPPED ? ENDED_MS * 1e-3 : 0);
 	for (struct request *r = nx.requests; r < nx.requests + REQUESTS; r++)
 		if (r->kind == SEND && r->state == ACTIVE && r->peer == (int32_t)rank)
 			nx_complete(r, EQNOACT);
+	nx.lost = 1;
 	nx_send_queued();
+}
+
+static void probe(struct peer *peer)
+{
+	if (!peer->probed && !peer->gone)
+		peer->probed = PtlPutRegion(nx.asked, 0, 0, PTL_ACK_REQ, peer->process,
+					    PORTAL_CREDIT, 0, 0, 0, 0) == PTL_OK;
 }
 
 void nx_probe(void)
 {
-	for (struct request *r = nx.requests; r < nx.requests + REQUESTS; r++) {
-		int waits = r->kind == SEND && (r->state == ACTIVE || r->state == QUEUED);
-		struct peer *peer = waits ? &nx.peers[r->peer] : NULL;
-
-		if (peer && !peer->probed && !peer->gone)
-			peer->probed = PtlPutRegion(nx.asked, 0, 0, PTL_ACK_REQ, peer->process,
-						    PORTAL_CREDIT, 0, 0, 0, 0) == PTL_OK;
-	}
+	for (struct request *r = nx.requests; r < nx.requests + REQUESTS; r++)
+		if ((r->state == ACTIVE || r->state == QUEUED) &&
+		    (r->kind == SEND || nx_is_named(r)))
+			probe(&nx.peers[r->peer]);
+	if (nx.awaited >= 0)
+		probe(&nx.peers[nx.awaited]);
 }

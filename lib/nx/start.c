@@ -203,6 +203,7 @@ __attribute__((constructor)) static void start(void)
 	nx.rank = margay_rank();
 	nx.size = margay_size();
 	nx.hand = &nx_hand;             /* null if it is not linked */
+	nx.awaited = -1;
 	nx.info_length = (uint64_t)-1;
 	nx.info_type = nx.info_node = nx.info_ptype = -1;
 	if (nx.size > (int)SLOTS / 2) {

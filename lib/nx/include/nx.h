@@ -11,8 +11,11 @@
  *   below. Calls that return void return 0 then when they succeed.
  * - Blocking: csend, crecv, crecvx, csendrecv, msgwait, msgcancel, cprobe, cprobex and the
  *   global operations wait; meanwhile the node is halted. Each call says what ends its wait.
- *   If the node that a call waits for dies, the launcher ends the job; a send to a process that has
- *   ended or died ends with EQNOACT once that is known.
+ *   If the process that a call waits for has ended or died, the call ends with EQNOACT once that is
+ *   known: each waiting call probes it every second, and what it had sent is received first. If a
+ *   node dies the launcher ends the job as well, unless it runs with --on-death continue. A receive
+ *   or probe of messages of any node waits on; so does a global operation of a rank whose
+ *   neighbours in the tree live, until they end.
  * - Bad memory gives EQPBUF where Portals reads or writes it. Where the library copies (early
  *   messages, and short ones over cards) it is a page fault of the program.
  * - A node has one process, whose ptype is 0: `ptype` is 0, or -1 where any is meant.
@@ -99,8 +102,8 @@ void hsend(long type, const void *buf, long count, long node, long ptype, nx_han
  * at most `count` bytes. crecv waits for it; irecv returns a message id; hrecv calls the handler
  * when the message has arrived. The x calls store type, length, node and ptype in info[0] to
  * info[3] (irecvx: when msgwait or msgdone ends it; until then `info` stays in use). Without x, the
- * info calls return them. EQTYPE, EQLEN, EQNODE, EQPID, EQPBUF, EQNOMID; EQMSGLONG when the receive
- * ends (if it has a handler, the program ends instead); EQHAND.
+ * info calls return them. EQTYPE, EQLEN, EQNODE, EQPID, EQPBUF, EQNOMID; EQMSGLONG, EQNOACT when the
+ * receive ends (if it has a handler, the program ends instead); EQHAND.
  */
 void crecv(long typesel, void *buf, long count);
 long irecv(long typesel, void *buf, long count);
@@ -144,7 +147,7 @@ void msgcancel(long mid);
 /* ---- probes and information ---- */
 
 /* Whether a message that the selector matches has come and no receive has taken it: iprobe returns
- * 1 or 0, cprobe waits for one. EQTYPE, EQNODE, EQPID; cprobe: EQHAND. */
+ * 1 or 0, cprobe waits for one. EQTYPE, EQNODE, EQPID; cprobe: EQHAND, EQNOACT. */
 void cprobe(long typesel);
 long iprobe(long typesel);
 void cprobex(long typesel, long nodesel, long ptypesel, long info[8]);
@@ -163,8 +166,8 @@ long infoptype(void);
  * All ranks call the same one, in the same order, with equal n. Each waits until the others have
  * called it too. Results are the same on all ranks to the last bit, and the same in every run with
  * as many ranks: partial results are combined in a tree whose shape depends only on the ranks. x: n
- * elements, replaced by the result; work: n more, overwritten. EQLEN, EQPBUF, EQHAND; EQMSGLONG:
- * another rank has called it with a larger n.
+ * elements, replaced by the result; work: n more, overwritten. EQLEN, EQPBUF, EQHAND, EQNOACT;
+ * EQMSGLONG: another rank has called it with a larger n.
  */
 void gsync(void);
 void gdsum(double x[], long n, double work[]);

@@ -31,7 +31,7 @@ int nwrite(const void *buf, int length, int dest, int type, int *flag);
  * Receive the first message from node *src (-1: any) with type *type (-1: any) into at most
  * `length` bytes. Waits for it. A longer one is truncated, and memory beyond `length` is not
  * touched. Returns the bytes stored, and source and type in *src and *type. `flag` as above.
- * EQTYPE, EQLEN, EQNODE, EQPBUF.
+ * EQTYPE, EQLEN, EQNODE, EQPBUF, EQNOACT.
  */
 int nread(void *buf, int length, int *src, int *type, int *flag);
 

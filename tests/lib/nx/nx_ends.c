@@ -5,6 +5,11 @@
  *            waits for slots, and one that is long
  *   killed   rank 1 is killed while all send to each other: the job ends
  *   receives rank 1 is killed while rank 0 waits for a message of it: the job ends
+ *   WHAT [exits]   calls of rank 0 that wait for rank 1 fail with EQNOACT when it is killed (--on-death
+ *                  continue), or exits; rank 2 sends to rank 0 all the time
+ *       sends      for slots          named   in crecvx, for a message
+ *       probes     in cprobex         gsync   of all ranks, in a global operation
+ *       kept       rank 1 exits after it has sent: its messages are received
  *   error    rank 0's call fails: it prints the error, and the job ends with status 1
  */
 #include "nx_test.h"
@@ -23,6 +28,67 @@ static void to_one_that_exits(void)
 	EQUAL(errno, EQNOACT);
 	FAILS(_msgwait(id), EQNOACT);
 	FAILS(_csend(1, bytes, 8, 1, 0), EQNOACT);
+	printf("refused\n");
+}
+
+static int keep_waiting(const char *what)
+{
+	long info[8];
+
+	if (!strcmp(what, "named"))
+		return _crecvx(1, bytes, sizeof(bytes), 1, 0, info);
+	if (!strcmp(what, "probes"))
+		return _cprobex(1, 1, 0, info);
+	if (!strcmp(what, "gsync"))
+		return _gsync();
+	while (_csend(1, bytes, 8, 1, 0) == 0)
+		;
+	return -1;
+}
+
+static void to_one_that_dies(const char *what, int exits)
+{
+	volatile long enough = 0;
+	long id;
+
+	if (mynode() == 1) {
+		while (!exits)
+			sleep(1);
+	} else if (mynode() == 2 && strcmp(what, "gsync")) {
+		id = irecv(3, (void *)&enough, sizeof(enough));
+		while (!msgdone(id)) {
+			csend(NX_FORCE_TYPE, bytes, 8, 0, 0);
+			usleep(20000);
+		}
+	} else {
+		printf("running\n");
+		fflush(stdout);
+		FAILS(keep_waiting(what), EQNOACT);
+		if (strcmp(what, "gsync"))
+			csend(3, &id, sizeof(id), 2, 0);
+		printf("refused\n");
+	}
+}
+
+/* Early messages, then the end: receives take them, and one more fails. */
+static void from_one_that_exits(void)
+{
+	enum { COUNT = 20, SIZE = 700 };
+	long info[8], number;
+
+	for (number = 0; mynode() == 1 && number < COUNT; number++) {
+		fill(bytes, SIZE, (uint32_t)number);
+		csend(1, bytes, SIZE, 0, 0);
+	}
+	if (mynode())
+		return;
+	sleep(1);
+	for (number = 0; number < COUNT; number++) {
+		EQUAL(_crecvx(1, bytes, sizeof(bytes), 1, 0, info), 0);
+		CHECK(info[1] == SIZE && is_filled(bytes, SIZE, (uint32_t)number));
+	}
+	FAILS(_crecvx(1, bytes, sizeof(bytes), 1, 0, info), EQNOACT);
+	FAILS(_cprobex(1, 1, 0, info), EQNOACT);
 	printf("refused\n");
 }
 
@@ -51,8 +117,12 @@ static void receive(void)
 
 int main(int argc, char **argv)
 {
-	CHECK(argc == 2);
-	if (!strcmp(argv[1], "exits"))
+	CHECK(argc > 1);
+	if (strstr("sends named probes gsync", argv[1]))
+		to_one_that_dies(argv[1], argc > 2);
+	else if (!strcmp(argv[1], "kept"))
+		from_one_that_exits();
+	else if (!strcmp(argv[1], "exits"))
 		to_one_that_exits();
 	else if (!strcmp(argv[1], "killed"))
 		for_ever();

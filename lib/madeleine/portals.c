@@ -28,7 +28,8 @@
 #define BODY_EVENTS     4096u           /* gets of both sides, probes */
 #define FETCHED_MOST    3072u           /* vectors of bodies that are to be fetched */
 #define CREDIT_EVENTS   64u
-#define PROBE_MS        1000u           /* after such a wait the peer is probed */
+#define PROBE_MS        1000u           /* after such a wait the peer is probed, */
+#define PROBE_EVENTS    64u             /* and after so many that ended earlier */
 
 enum { PORTAL_HEADER, PORTAL_BODY, PORTAL_CREDIT };
 enum { QUEUE_HEADER, QUEUE_BODY, QUEUE_CREDIT, QUEUES };
@@ -77,6 +78,7 @@ static struct {
 	uint64_t *given;                /* by receiver: slots that it has taken; written by it */
 	uint64_t *taken;                /* by sender: slots that this rank has taken */
 	int short_of_room;              /* Portals had no room for an operation */
+	uint32_t events;                /* that ended waits of senders */
 	uint32_t fetched;               /* vectors of bodies that were sent and not all fetched */
 	void (*function)(int from, const void *header, size_t bytes);
 	ptl_event_t header;             /* of a header that ended a wait, */
@@ -277,7 +279,10 @@ void mad_port_wait(void)
 	if (port.function && port.has_header)
 		return;
 	rc = PtlEQPoll(&port.queues[first], QUEUES - first, most, &event, &which);
-	if (rc == PTL_EQ_EMPTY && !port.short_of_room)
+	if (rc == PTL_FAIL)             /* it wrote into this node's structures over shared memory */
+		fail("a message", "a node has died");
+	if (sends && (rc == PTL_EQ_EMPTY || ++port.events % PROBE_EVENTS == 0) &&
+	    !port.short_of_room)
 		probe();
 	port.short_of_room = 0;
 	if (rc == PTL_OK && which + first == QUEUE_HEADER) {

@@ -12,7 +12,8 @@
  *   mode. Its messages are longer, so all ranks must be linked with the same one of the two.
  * - Blocking: sendbuf_send, recvbuf_receive, recvbuf_receive_data and unpacks with RECV_EXPRESS
  *   wait; meanwhile the node is halted. If the node that they wait for dies, the launcher ends the
- *   job. A send to a node that has ended also ends the job.
+ *   job; with --on-death continue, recvbuf_receive waits for messages of the others. A send to a node
+ *   that has ended or died, and recvbuf_receive_data from one, end the job.
  * - Two nodes that send long messages to each other at the same time deadlock if neither is in
  *   recvbuf_receive. The paper uses threads against that.
  * - Order: messages from one node to another are received in the order in which they were sent.

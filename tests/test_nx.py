@@ -177,6 +177,14 @@ def test_vertex(margay, app, over, nodes):
 
 
 @OVER
+@pytest.mark.parametrize("nodes", [4, 16])
+def test_vertex_and_a_receiver_that_sleeps(margay, app, over, nodes):
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("vertex_messages"), "sleeper",
+                 200 if over == "shm" else 40, timeout=120).ok()
+    assert run.lines == ["ok identity", "ok sleeper"]
+
+
+@OVER
 @pytest.mark.parametrize("nodes", [1, 4])
 def test_examples(margay, app, over, nodes):
     run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("nx_pi"), 100000).ok()

@@ -64,6 +64,14 @@ def test_server_leaves(margay, app, over):
 
 
 @OVER
+@pytest.mark.parametrize("nodes", [4, 16])
+def test_a_server_that_sleeps_loses_no_call(margay, app, over, nodes):
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("vrpc_calc"), "sleeper",
+                 timeout=120).ok()
+    assert run.lines == ["done"]
+
+
+@OVER
 def test_a_client_that_leaves_at_once(margay, app, over):
     """The server drops its call and serves the others."""
     run = margay("run", *LINKS[over], "-n", 3, app("vrpc_calc"), "once").ok()

@@ -239,9 +239,24 @@ static void wrong(void)
 
 /* ---- flood ---- */
 
+static int right;                       /* calls with the right contents; atomic */
+
+/* The argument: node, number, and words that follow from both. */
+static void checked(const void *argument, size_t bytes, void *result, size_t result_bytes)
+{
+	const int *numbers = argument;
+	int good = 1;
+
+	(void)result, (void)result_bytes;
+	for (int i = 2; i < (int)(bytes / sizeof *numbers); i++)
+		good &= numbers[i] == numbers[0] * 1000 + numbers[1] + i;
+	__atomic_fetch_add(&right, good, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&served, 1, __ATOMIC_RELAXED);
+}
+
 static void flood(void)
 {
-	int one = 1, wanted = 200 * (pm2_nodes() - 1);
+	int numbers[50] = { margay_rank() }, wanted = 200 * (pm2_nodes() - 1);
 
 	if (margay_rank() == 0) {
 		sleep(1);
@@ -249,12 +264,17 @@ static void flood(void)
 			pm2_yield();
 		pm2_sleep(10000);
 		EQUAL(served_here(), wanted);
+		EQUAL(right, wanted);
 		printf("ok flood\n");
 		return;
 	}
-	for (int i = 0; i < 200; i++)
-		while (pm2_async_lrpc(0, add, &one, sizeof one) == PM2_ENOMEM)
+	for (int i = 0; i < 200; i++) {
+		numbers[1] = i;
+		for (int n = 2; n < 50; n++)
+			numbers[n] = numbers[0] * 1000 + i + n;
+		while (pm2_async_lrpc(0, checked, numbers, sizeof numbers) == PM2_ENOMEM)
 			pm2_sleep(1000);
+	}
 }
 
 /* ---- all ranks ---- */

@@ -1,8 +1,10 @@
 /*
  * vertex_messages: the calls of Vertex, around the ring of ranks; rank 0 prints a line for each
- * case that all ranks have passed.
+ * case that all ranks have passed. vertex_messages sleeper COUNT: only this case: all others send
+ * rank 0, which sleeps for a second, COUNT messages each.
  */
 #include "nx_test.h"
+#include <stdlib.h>
 #include <vertex.h>
 
 enum { MOST = 70000 };
@@ -100,12 +102,39 @@ static void arguments(void)
 	passed("arguments");
 }
 
-int main(void)
+static void sleeper(int count)
+{
+	static int next[64];
+	int size = 0;
+
+	for (int i = 0; me && i < count; i++) {
+		size = i * 53 % 900;
+		fill(out, (size_t)size, (uint32_t)(me * 1000 + i));
+		EQUAL(nwrite(out, size, 0, i, NULL), 0);
+	}
+	if (me == 0)
+		sleep(1);
+	for (int i = 0; me == 0 && i < count * (ranks - 1); i++) {
+		int src = -1, type = -1;
+
+		size = nread(in, MOST, &src, &type, NULL);
+		EQUAL(type, next[src]++);
+		EQUAL(size, type * 53 % 900);
+		CHECK(is_filled(in, (size_t)size, (uint32_t)(src * 1000 + type)));
+	}
+	passed("sleeper");
+}
+
+int main(int argc, char **argv)
 {
 	ranks = (int)numnodes();
 	identity();
 	left = (me + ranks - 1) % ranks;
 	right = (me + 1) % ranks;
+	if (argc > 2) {
+		sleeper(atoi(argv[2]));
+		return 0;
+	}
 	messages();
 	chosen();
 	to_all();

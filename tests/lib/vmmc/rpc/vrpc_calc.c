@@ -4,6 +4,7 @@
  *   cases    rank 1 prints a line for each case that it has passed
  *   waits    a long call, during which the test kills the server: the standard errors
  *   leaves   the same, but the server exits by itself during a call
+ *   sleeper  the server sleeps for a second while the others call it: no call is lost
  *   once     rank 1 makes a call without an answer and exits at once: the others are served
  *   times N  null_us, rtt_us: a null call, and a round trip of VMMC, in turns (rank 1)
  */
@@ -282,6 +283,25 @@ static void lose_server(int itself)
 	printf("failed\n");
 }
 
+/* Calls without answers, of numbers that depend on the caller, then one with: the sum is right when
+ * those of all have come. */
+static void call_a_sleeper(void)
+{
+	enum { CALLS = 40 };
+	int number = margay_rank(), others = margay_size() - 1, *sum;
+
+	for (int i = 0; i < CALLS; i++)
+		EQUAL(clnt_call(client, CALC_SUM, (xdrproc_t)xdr_int, (char *)&number, NULL, NULL,
+		                (struct timeval){ 0 }), RPC_SUCCESS);
+	do
+		CHECK(sum = calc_sum_1(&(int){ 0 }, client));
+	while (*sum < CALLS * others * (others + 1) / 2);
+	EQUAL(*sum, CALLS * others * (others + 1) / 2);
+	if (margay_rank() == 1)
+		printf("done\n");
+	CHECK(calc_stop_1(NULL, client));
+}
+
 /* Rank 1's call needs no answer, and rank 1 is gone before the server has imported its area. */
 static void leave_at_once(void)
 {
@@ -368,6 +388,10 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "times")) {
 		measure(argc > 2 ? atoi(argv[2]) : 100);
 	} else if (margay_rank() == 0) {
+		if (!strcmp(what, "sleeper")) {
+			CHECK(svc_vmmc_create());
+			sleep_ms(1000);
+		}
 		serve();
 	} else {
 		client = clnt_create("0", CALC_PROG, CALC_VERS, "tcp");
@@ -376,6 +400,8 @@ int main(int argc, char **argv)
 		CHECK(client);
 		if (!strcmp(what, "cases"))
 			all_cases();
+		else if (!strcmp(what, "sleeper"))
+			call_a_sleeper();
 		else if (!strcmp(what, "once"))
 			leave_at_once();
 		else

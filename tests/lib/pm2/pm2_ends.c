@@ -128,6 +128,8 @@ static void let_through(void)
 {
 	struct pm2_counters counters;
 
+	printf("ready\n");
+	fflush(stdout);
 	do {
 		pm2_sleep(100000);
 		pm2_get_counters(&counters);

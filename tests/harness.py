@@ -326,9 +326,9 @@ def cpu_seconds(pid: int) -> float:
 
 
 def no_libraries(folder: Path, cache: str = "cache") -> dict[str, str]:
-    """The environment of somebody without libraries of the languages and MPI: an empty cache below
-    this folder, and the checkout's build folder without those that were built there, as they are
-    where a cache cannot be written."""
+    """An environment in which no library of the languages or MPI is built yet: an empty cache below
+    this folder, and the checkout's build folder without the libraries that are built there if a
+    cache cannot be written."""
     build = folder / "build"
     build.mkdir()
     for entry in BUILD.iterdir():

@@ -359,7 +359,8 @@ def test_no_network(margay, hello):
     """The error names the cure, and no half-finished build stays."""
     (hello / "apt-get").write_text("#!/bin/sh\nexit 100\n")
     (hello / "apt-get").chmod(0o755)
-    run = margay("c++", "hello.cc", env={**no_libraries(hello), "PATH": f"{hello}:{os.environ['PATH']}"}).status(125)
+    env = {**no_libraries(hello), "PATH": f"{hello}:{os.environ['PATH']}"}
+    run = margay("c++", "hello.cc", env=env).status(125)
     run.says("^without a network put gcc-12.2.0-dfsg.tar.xz into .*/cache/margay, "
              "or install gcc-12-source$")
     run.says("the C\\+\\+ library could not be built$")

@@ -224,7 +224,7 @@ def test_pkg_config(margay, tmp_path):
 
 @pytest.fixture
 def without_mpi(margay, tmp_path: Path) -> dict[str, str]:
-    """The environment of somebody with the C++ library, which is built first, but without MPI."""
+    """An environment with the C++ library, which is built first, but without MPI."""
     folder = Path(margay("c++", "--where").ok().stdout.strip())
     home = tmp_path / "cache/margay/languages"
     home.mkdir(parents=True)

@@ -24,7 +24,9 @@ MULTI = "posted early cancelled cancelled_fetching arguments many_buffers".split
 # Case, nodes, messages of each rank: over shared memory, and over cards.
 FLOODS = [("early", 4, 10000, 1000), ("self", 1, 20000, 0), ("all", 4, 2000, 300),
           ("all", 8, 200, 30), ("reverse", 2, 3000, 500), ("onesided", 4, 10000, 1000),
-          ("long", 2, 1000, 600), ("long", 1, 1000, 0), ("receives", 2, 5000, 3000),
+          ("long", 2, 1000, 600), ("long", 1, 1000, 0),
+          ("longest", 3, 1000, 300), ("longest", 1, 3000, 0),
+          ("scattered", 1, 400, 0), ("scattered", 2, 400, 200), ("receives", 2, 5000, 3000),
           ("everything", 2, 500, 500), ("steps", 3, 2000, 300), ("injects", 3, 1000, 100)]
 MANY_FLOODS = [("steps", 64, 200), ("injects", 64, 50), ("all", 64, 10), ("early", 64, 1000),
                ("early", 16, 100000), ("self", 1, 300000), ("onesided", 16, 20000)]

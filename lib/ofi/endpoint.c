@@ -11,7 +11,7 @@
  *   fetched   REPLY_END                            reads, long messages that came early
  *
  * PORTAL_MESSAGE:  posted receives | header only | overflow buffers
- * PORTAL_PULL:     long messages in pieces | all of memory
+ * PORTAL_PULL:     long messages in pieces | all of memory; parked.c adds two
  */
 #include "provider.h"
 #include <stdlib.h>
@@ -19,7 +19,8 @@
 
 MARGAY_EVENT_SLOTS(RX_SLOTS + EARLY_SLOTS + TX_EVENTS + CREDIT_SLOTS);
 
-_Static_assert(3 * TX_SLOTS + TX_PARTS + UNITS / 4 <= TX_EVENTS, "no event of this side is lost");
+_Static_assert(3 * (TX_SLOTS - TX_RESERVE) + TX_RESERVE + TX_PARTS + UNITS / 4 + PARKED_UNACKED <=
+	       TX_EVENTS, "no event of this side is lost");
 
 static const ptl_process_id_t anybody = { PTL_NID_ANY, PTL_PID_ANY };
 
@@ -85,6 +86,7 @@ static int open_slots(struct endpoint *ep)
 		return -FI_ENOMEM;
 	for (unsigned int i = 0; i < TX_SLOTS; i++)
 		ep->tx[i].next = (uint16_t)(i + 1);
+	ep->telling = TX_SLOTS;
 	return 0;
 }
 
@@ -214,6 +216,7 @@ static int ep_close(struct fid *fid)
 	mfi_rx_close(ep);
 	for (unsigned int i = 0; ep->tx && i < TX_SLOTS; i++)
 		free(ep->tx[i].copy);
+	mfi_parked_close(ep);
 	if (ep->tx_cq)
 		ep->tx_cq->users--;
 	if (ep->rx_cq)

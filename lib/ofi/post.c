@@ -316,6 +316,17 @@ begin(struct endpoint *ep, const struct iovec *pieces, size_t count, fi_addr_t s
 	return error;
 }
 
+/* A receive that comes behind waiting ones. It must not wait with them if its message is there: none
+ * of them matches it, unless one is a FI_MULTI_RECV buffer, which looks when its turn comes. */
+__attribute__((noinline))
+static int queue_behind(struct endpoint *ep, struct rx *rx)
+{
+	for (const struct rx *at = ep->waiting; at; at = at->next)
+		if (at->landing == LANDS_MANY)
+			return NO_ENTRY;
+	return rx->landing == LANDS_POSTED && is_served(ep, rx) ? 0 : NO_ENTRY;
+}
+
 /* A receive without FI_PEEK, FI_CLAIM or FI_DISCARD. */
 static inline __attribute__((always_inline)) ssize_t
 receive(struct endpoint *ep, const struct iovec *pieces, size_t count, fi_addr_t source,
@@ -326,7 +337,7 @@ receive(struct endpoint *ep, const struct iovec *pieces, size_t count, fi_addr_t
 
 	if (error)
 		return error;
-	error = ep->waiting ? NO_ENTRY : post(ep, rx);
+	error = ep->waiting ? queue_behind(ep, rx) : post(ep, rx);
 	return error ? settle(ep, rx, error) : 0;
 }
 

@@ -61,8 +61,11 @@ uint16_t mfi_tx_take(struct endpoint *ep, enum tx_kind kind)
 	uint16_t slot;
 	struct tx *tx;
 
-	while (ep->tx_free == TX_SLOTS)
-		mfi_make_room(ep);
+	while (ep->tx_free == TX_SLOTS) {
+		mfi_parked_tell(ep);
+		if (ep->tx_free == TX_SLOTS)
+			mfi_make_room(ep);
+	}
 	slot = ep->tx_free;
 	tx = &ep->tx[slot];
 	ep->tx_free = tx->next;
@@ -78,7 +81,7 @@ int mfi_tx_is_full(const struct endpoint *ep)
 	return ep->tx_long >= TX_SLOTS - TX_RESERVE;
 }
 
-static void give(struct endpoint *ep, uint16_t slot)
+void mfi_tx_give(struct endpoint *ep, uint16_t slot)
 {
 	struct tx *tx = &ep->tx[slot];
 
@@ -94,8 +97,7 @@ static void give(struct endpoint *ep, uint16_t slot)
 	ep->tx_used--;
 }
 
-/* Tells the caller of an operation that it has ended. */
-static void complete(const struct tx *tx)
+void mfi_complete(const struct tx *tx)
 {
 	if (tx->counter && tx->error)
 		tx->counter->errors++;
@@ -121,11 +123,19 @@ void mfi_tx_end(struct endpoint *ep, uint16_t slot)
 {
 	struct tx *tx = &ep->tx[slot];
 
+	if (tx->kind == TX_PULL && tx->copy)
+		mfi_scatter(&tx->rx->buffer, tx->copy, tx->length);
 	if (tx->kind == TX_PULL)
 		mfi_received(ep, tx->rx, tx->length, tx->error);
 	else
-		complete(tx);
-	give(ep, slot);
+		mfi_complete(tx);
+	if (tx->origin < TX_SLOTS) {
+		mfi_tx_give(ep, slot);
+		return;
+	}
+	tx->next = ep->telling;
+	ep->telling = slot;
+	ep->parked_work++;
 }
 
 /* ---- events ---- */
@@ -184,18 +194,21 @@ static void long_event(struct endpoint *ep, uint64_t number, const ptl_event_t *
 {
 	uint16_t slot;
 	struct tx *tx = slot_of(ep, number, &slot);
-	uint32_t rank = rank_of(event->initiator);
+	int acked = event->type == PTL_EVENT_ACK;
 
+	if (acked && event->mlength > 0 && !(event->match_bits & BITS_UNTAGGED))
+		mfi_credit_acked(ep, rank_of(event->initiator), 1);
+	if (acked && number >= TX_SLOTS)
+		mfi_parked_acked(ep, number - TX_SLOTS, event->mlength,
+				 error_of(event->ni_fail_type));
 	if (!tx || tx->kind != TX_LONG)
 		return;
 	if (!tx->error)
 		tx->error = error_of(event->ni_fail_type);
-	if (event->type == PTL_EVENT_GET_END) {
+	if (!acked) {
 		tx->fetched = 1;
 	} else {
 		tx->acked = 1;
-		if (event->mlength > 0 && !(event->match_bits & BITS_UNTAGGED))
-			mfi_credit_acked(ep, rank, 1);
 		if (event->mlength > 0)
 			tx->fetched = 1;
 	}
@@ -275,6 +288,8 @@ void mfi_progress(struct endpoint *ep)
 		take(ep, QUEUE_TX, &event);
 	if (ep->waiting)
 		mfi_post_waiting(ep);
+	if (ep->parked_work)
+		mfi_parked_look(ep);
 	if (ep->deferred)
 		mfi_credit_look(ep);
 }
@@ -306,6 +321,8 @@ void mfi_wait(struct endpoint *ep, int ms)
 		dispatch(ep, (unsigned int)queue, &event);
 	if (ep->waiting)
 		mfi_post_waiting(ep);
+	if (ep->parked_work)
+		mfi_parked_look(ep);
 	if (ep->deferred)
 		mfi_credit_look(ep);
 }

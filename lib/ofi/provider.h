@@ -10,7 +10,7 @@
  *   queue.c      completion queues;  counter.c  counters;  event.c  event queues
  *   progress.c   events of Portals become completions
  *   credit.c     flow control: how much each peer may send
- *   send.c       messages out
+ *   send.c       messages out;  parked.c  long ones beyond the slots
  *   post.c       receives, until they are posted;  receive.c  what comes into them;
  *                early.c  messages that came before their receive
  *   rma.c        reads and writes;  atomic.c  atomic operations
@@ -44,8 +44,10 @@
 #define EARLY_SLOTS     8192u
 #define RX_SLOTS        16384u
 #define TX_RESERVE      128u        /* slots that long sends must leave free */
-#define TX_EVENTS       4096u       /* three for each slot, one for each part; acks of credit: UNITS
-                                       / 4 */
+#define TX_EVENTS       4096u       /* three for each long send's slot, one for other slots and for
+                                       each part; acks of credit: UNITS / 4; of parked sends */
+#define PARKED_MOST     32768u      /* long sends that wait for a receive without a slot */
+#define PARKED_UNACKED  256u        /* those whose header may not have arrived */
 #define TX_PARTS        1024u       /* of all reads and writes under way */
 #define CREDIT_SLOTS    64u
 #define UNITS           (EARLY_SLOTS * 3 / 4)   /* of all windows; other slots: UNLINK */
@@ -70,11 +72,14 @@ enum { PORTAL_MESSAGE, PORTAL_PULL, PORTAL_REGION, PORTAL_CREDIT };
 
 /* Remote offset of a long message: its address at the sender, and the slot that waits for it. A
  * fetch from PORTAL_PULL uses that address as its offset and has the slot in the lower half of the
- * match bits, with the fetching side's own slot in the upper half. Match bits of PORTAL_REGION:
- * slot | key. */
+ * match bits, with the fetching side's own slot in the upper half. A parked send has TX_SLOTS + its
+ * number in place of a slot; it is fetched with PULL_PARKED, and then its byte of `drained` is set.
+ * Match bits of PORTAL_REGION: slot | key. */
 #define ORIGIN_SLOT_SHIFT  48
 #define ORIGIN_ADDRESS     ((1ULL << ORIGIN_SLOT_SHIFT) - 1)
 #define PULL_SLOT_SHIFT    32
+#define PULL_PARKED        0xfffffffeu
+#define PULL_DRAINED       0xffffffffu
 #define KEY_SLOT_SHIFT     54
 #define KEY_MASK           ((1ULL << KEY_SLOT_SHIFT) - 1)
 
@@ -195,6 +200,7 @@ struct tx {
 	struct counter *counter;        /* incremented at the end; or null */
 	struct cq *cq;
 	struct rx *rx;                  /* TX_PULL */
+	uint32_t rank, origin;          /* TX_PULL: the sender, and its slot */
 	void *copy;                     /* to free at its end, or null */
 	ptl_handle_md_t md;             /* to unlink then, or PTL_INVALID_HANDLE */
 	size_t length;
@@ -274,6 +280,14 @@ struct endpoint {
 	unsigned int tx_used;
 	unsigned int tx_long;           /* slots of long sends, which wait for a peer's receive */
 	unsigned int tx_parts;          /* outstanding events of reads and writes */
+	struct tx *parked;              /* long sends without a slot */
+	unsigned int parked_room, parked_free;  /* entries; the first free one, or parked_room */
+	unsigned int parked_unacked;
+	unsigned int parked_work;       /* parked sends, and receivers' bytes to set */
+	uint8_t *drained;               /* a byte of each, which its receiver sets; null: none yet */
+	int parked_refused;             /* the kernel has no entries for it */
+	uint16_t telling;               /* the first slot whose sender's byte is to be set, or
+	                                   TX_SLOTS */
 	int stirred;                    /* an operation has begun or an event has come since
 	                                 * fi_cq_read last found nothing */
 
@@ -391,6 +405,9 @@ void mfi_take_early(struct endpoint *ep);
 uint16_t mfi_tx_take(struct endpoint *ep, enum tx_kind kind);
 int mfi_tx_is_full(const struct endpoint *ep);
 void mfi_tx_end(struct endpoint *ep, uint16_t slot);
+void mfi_tx_give(struct endpoint *ep, uint16_t slot);
+/* Tells the caller of an operation that it has ended. */
+void mfi_complete(const struct tx *tx);
 /* One of a slot's events has come, or will not come. */
 void mfi_tx_part(struct endpoint *ep, uint16_t slot, size_t bytes, int error);
 /* After PTL_NO_SPACE: lets operations end. It starts none. */
@@ -427,6 +444,19 @@ extern struct fi_ops_msg mfi_ops_msg;
 extern struct fi_ops_tagged mfi_ops_tagged;
 /* Starts the deferred sends to this peer, as far as there is credit. */
 void mfi_send_deferred(struct endpoint *ep, struct peer *peer);
+
+/* parked.c */
+/* Whether another long send must wait. */
+int mfi_parked_is_full(struct endpoint *ep);
+/* An entry and its number, if it is not full; to free it if the put fails. */
+struct tx *mfi_parked_take(struct endpoint *ep, unsigned int *number);
+void mfi_parked_forget(struct endpoint *ep, unsigned int number);
+/* The ack of a parked send: so many bytes have landed in a posted receive. */
+void mfi_parked_acked(struct endpoint *ep, uint64_t number, size_t landed, int error);
+/* Sets bytes at senders, and completes parked sends; or only the former. */
+void mfi_parked_look(struct endpoint *ep);
+void mfi_parked_tell(struct endpoint *ep);
+void mfi_parked_close(struct endpoint *ep);
 
 /* post.c: fi_recv and the like, fi_cancel */
 ssize_t mfi_msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc, fi_addr_t src,

@@ -3,6 +3,7 @@
  * it. Called by the application's one thread, as it takes events.
  */
 #include "provider.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- what a message does to a receive ---- */
@@ -168,12 +169,15 @@ void mfi_fetch(struct endpoint *ep, struct rx *rx, uint32_t rank, uint64_t origi
 	size_t bytes = rx->arrived < rx->buffer.bytes ? rx->arrived : rx->buffer.bytes;
 	uint16_t slot = mfi_tx_take(ep, TX_PULL);
 	struct tx *tx = &ep->tx[slot];
-	uint64_t bits = (uint64_t)slot << PULL_SLOT_SHIFT | origin >> ORIGIN_SLOT_SHIFT;
+	uint64_t bits = (uint64_t)slot << PULL_SLOT_SHIFT;
 	ptl_handle_md_t md = ep->fetched;
 	uint64_t at = (uintptr_t)rx->buffer.base;
 	int error;
 
 	tx->rx = rx;
+	tx->rank = rank;
+	tx->origin = (uint32_t)(origin >> ORIGIN_SLOT_SHIFT);
+	bits |= tx->origin < TX_SLOTS ? tx->origin : PULL_PARKED;
 	if (rx->buffer.count > 1) {
 		const ptl_md_t pieces = {
 			.start = rx->buffer.pieces, .length = rx->buffer.count,
@@ -182,11 +186,16 @@ void mfi_fetch(struct endpoint *ep, struct rx *rx, uint32_t rank, uint64_t origi
 			.eq_handle = ep->queues[QUEUE_TX],
 		};
 
-		while ((error = PtlMDBind(ep->domain->ni, pieces, PTL_RETAIN, &tx->md)) ==
-		       PTL_NO_SPACE)
-			mfi_make_room(ep);
+		error = PtlMDBind(ep->domain->ni, pieces, PTL_RETAIN, &tx->md);
 		md = tx->md;
 		at = 0;
+		if (error == PTL_NO_SPACE) {    /* open receives and sends hold all: scatter it */
+			md = ep->fetched;
+			tx->copy = malloc(bytes);
+			if (!tx->copy)
+				mfi_no_memory("long messages in pieces", 1);
+			at = (uintptr_t)tx->copy;
+		}
 	}
 	while ((error = PtlGetRegion(md, at, bytes, target, PORTAL_PULL, 0, bits,
 				     origin & ORIGIN_ADDRESS)) == PTL_NO_SPACE)

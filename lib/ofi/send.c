@@ -59,16 +59,21 @@ static int put(struct endpoint *ep, ptl_handle_md_t md, uint64_t at, size_t byte
 	return mfi_error(error);
 }
 
-/* Takes a slot for a send and fills it in. */
-static uint16_t take_slot(struct endpoint *ep, enum tx_kind kind, const struct send *send)
+/* What is to be told at the end of the send. */
+static void fill_in(struct endpoint *ep, struct tx *tx, const struct send *send)
 {
-	uint16_t slot = mfi_tx_take(ep, kind);
-	struct tx *tx = &ep->tx[slot];
-
 	tx->context = send->context;
 	tx->cq = ep->tx_cq;
 	tx->counter = ep->send_counter;
 	tx->flags = kind_of(send->bits) | (send->flags & FI_COMPLETION);
+}
+
+/* Takes a slot for a send and fills it in. */
+static uint16_t take_slot(struct endpoint *ep, enum tx_kind kind, const struct send *send)
+{
+	uint16_t slot = mfi_tx_take(ep, kind);
+
+	fill_in(ep, &ep->tx[slot], send);
 	return slot;
 }
 
@@ -119,7 +124,8 @@ static int send_short(struct endpoint *ep, uint32_t rank, const struct send *sen
 	return error ? give_up(ep, slot, error) : 0;
 }
 
-/* Makes a descriptor for a message in pieces, from which it is sent and fetched. */
+/* Makes a descriptor for a message in pieces, from which it is sent and fetched. -FI_ENOMEM: the
+ * kernel has no room for its pieces. Messages that wait for their receives may hold all of it. */
 static int expose_pieces(struct endpoint *ep, uint16_t slot, const struct buffer *buffer)
 {
 	const ptl_process_id_t anybody = { PTL_NID_ANY, PTL_PID_ANY };
@@ -130,13 +136,37 @@ static int expose_pieces(struct endpoint *ep, uint16_t slot, const struct buffer
 		.eq_handle = ep->queues[QUEUE_TX],
 	};
 	ptl_handle_me_t entry;
+
+	return mfi_error(PtlMEMDPost(ep->domain->ni, ep->pull, anybody, slot, 0xffffffffULL << 32,
+				     PTL_UNLINK, PTL_INS_BEFORE, md, PTL_RETAIN, &entry,
+				     &ep->tx[slot].md, PTL_EQ_NONE));
+}
+
+/* Sends without a slot; pieces are copied. */
+static int send_parked(struct endpoint *ep, uint32_t rank, const struct send *send, uint64_t bits)
+{
+	uint64_t header = mfi_credit_header(ep, rank, send->data, bits), origin;
+	const struct buffer *buffer = &send->buffer;
+	char *base = buffer->base;
+	unsigned int number;
+	struct tx *tx = mfi_parked_take(ep, &number);
 	int error;
 
-	while ((error = PtlMEMDPost(ep->domain->ni, ep->pull, anybody, slot, 0xffffffffULL << 32,
-				    PTL_UNLINK, PTL_INS_BEFORE, md, PTL_RETAIN, &entry,
-				    &ep->tx[slot].md, PTL_EQ_NONE)) == PTL_NO_SPACE)
-		mfi_make_room(ep);
-	return mfi_error(error);
+	if (buffer->count > 1 || (send->flags & FI_INJECT)) {
+		tx->copy = base = malloc(buffer->bytes);
+		if (!base) {
+			mfi_parked_forget(ep, number);
+			return -FI_EAGAIN;
+		}
+		gather(buffer, base);
+	}
+	fill_in(ep, tx, send);
+	origin = (uint64_t)(TX_SLOTS + number) << ORIGIN_SLOT_SHIFT | (uintptr_t)base;
+	error = put(ep, ep->asked, (uintptr_t)base, buffer->bytes, PTL_ACK_REQ, rank, bits, origin,
+		    header);
+	if (error)
+		mfi_parked_forget(ep, number);
+	return error;
 }
 
 static int send_long(struct endpoint *ep, uint32_t rank, const struct send *send)
@@ -147,24 +177,26 @@ static int send_long(struct endpoint *ep, uint32_t rank, const struct send *send
 	uint16_t slot = take_slot(ep, TX_LONG, send);
 	uint64_t origin = (uint64_t)slot << ORIGIN_SLOT_SHIFT;
 	char *base = buffer->base;
-	int error = 0;
+	int copied = !!(send->flags & FI_INJECT), error = 0;
 
-	if (send->flags & FI_INJECT) {
-		base = malloc(buffer->bytes);
+	if (buffer->count > 1 && !copied) {
+		error = expose_pieces(ep, slot, buffer);
+		copied = error == -FI_ENOMEM;
+	}
+	if (copied) {
+		base = ep->tx[slot].copy = malloc(buffer->bytes);
 		if (!base)
 			return give_up(ep, slot, -FI_EAGAIN);
 		gather(buffer, base);
-		ep->tx[slot].copy = base;
+	} else if (error) {
+		return give_up(ep, slot, error);
 	}
-	if (buffer->count > 1 && !ep->tx[slot].copy) {
-		error = expose_pieces(ep, slot, buffer);
-		if (!error)
-			error = put(ep, ep->tx[slot].md, 0, buffer->bytes, PTL_ACK_REQ, rank, bits,
-				    origin, header);
-	} else {
+	if (buffer->count > 1 && !copied)
+		error = put(ep, ep->tx[slot].md, 0, buffer->bytes, PTL_ACK_REQ, rank, bits, origin,
+			    header);
+	else
 		error = put(ep, ep->asked, (uintptr_t)base, buffer->bytes, PTL_ACK_REQ,
 			    rank, bits, origin | (uintptr_t)base, header);
-	}
 	return error ? give_up(ep, slot, error) : 0;
 }
 
@@ -187,12 +219,14 @@ static int try(struct endpoint *ep, uint32_t rank, const struct send *send)
 	int asked_for = is_long(ep, send);
 	uint32_t units = mfi_units(send->buffer.bytes, asked_for ? BITS_LONG : 0);
 	struct peer *peer = &ep->peers[rank];
+	int parks = asked_for && mfi_tx_is_full(ep);
 	uint32_t told = peer->told;
 	int error;
 
-	if ((asked_for && mfi_tx_is_full(ep)) || mfi_credit_use(ep, rank, units))
+	if ((parks && mfi_parked_is_full(ep)) || mfi_credit_use(ep, rank, units))
 		return 1;
-	error = asked_for ? send_long(ep, rank, send) : send_short(ep, rank, send);
+	error = parks ? send_parked(ep, rank, send, send->bits | BITS_LONG) :
+		asked_for ? send_long(ep, rank, send) : send_short(ep, rank, send);
 	if (error) {                    /* nothing was sent */
 		mfi_credit_acked(ep, rank, units);
 		peer->told = told;

@@ -8,6 +8,10 @@
  *   reverse    early messages are received in reverse order, by tag
  *   onesided   all ranks write COUNT words each into rank 0, which makes no call meanwhile
  *   long       COUNT long sends to either side before a receive is posted
+ *   longest    COUNT long sends to each rank, in pieces too, received in reverse order: the receives
+ *              of the first ones come last
+ *   scattered  COUNT receives in pieces are posted, then COUNT long messages in pieces come and
+ *              are received in reverse order, then those come for which the first receives are
  *   receives   COUNT receives are posted before a message is sent
  *   everything as many operations of all kinds as possible before an event is read
  *   steps      one way, empty messages and ones near the eager limit in all proportions
@@ -196,6 +200,87 @@ static void long_sends(struct ofi *o)
 	await_sends(o, sends);
 }
 
+/* A long send is larger by its number, so that each has its own length. */
+static void longest(struct ofi *o)
+{
+	struct fi_cq_tagged_entry entry;
+	long sends = (long)count * o->size;
+
+	for (int i = 0; i < count; i++)
+		for (int rank = 0; rank < o->size; rank++) {
+			char *from = out + i % 100;
+			const struct iovec pieces[] = { { from, 100 }, { from + 100, LONG + i - 100 } };
+
+			if (i % 3)
+				OK(fi_tsenddata(o->ep, from, LONG + i, 0, i, rank, i, out));
+			else
+				OK(fi_tsendv(o->ep, pieces, 0, 2, rank, i, out));
+		}
+	for (int i = count - 1; i >= 0; i--)
+		for (int rank = 0; rank < o->size; rank++) {
+			memset(in, 0, LONG + i);
+			OK(fi_trecv(o->ep, in, sizeof(in), 0, rank, i, 0, in));
+			while (take(o, &entry))
+				sends--;
+			EQUAL(entry.tag, i);
+			EQUAL(entry.len, LONG + i);
+			CHECK(!memcmp(in, out + i % 100, LONG + i));
+		}
+	await_sends(o, sends);
+}
+
+/* All pieces of the kernel are taken by what waits for something else. */
+static void scattered(struct ofi *o)
+{
+	enum { PIECES = 32, STEP = 2 * (LONG / PIECES) };
+	char *first = calloc(count, PIECES * STEP), *second = calloc(count, PIECES * STEP);
+	struct fi_cq_tagged_entry entry;
+	struct iovec pieces[PIECES];
+	long sends = 2L * count, receives = 2L * count;
+
+	for (int i = 0; i < count; i++) {
+		for (int k = 0; k < PIECES; k++)
+			pieces[k] = (struct iovec){ first + ((size_t)i * PIECES + k) * STEP, STEP / 2 };
+		OK(fi_trecvv(o->ep, pieces, 0, PIECES, o->left, count, 0, in));
+	}
+	ofi_barrier();
+	for (int i = 0; i < count; i++) {
+		for (int k = 0; k < PIECES; k++)
+			pieces[k] = (struct iovec){ out + i % 1000 + k * STEP, STEP / 2 };
+		OK(fi_tsendv(o->ep, pieces, 0, PIECES, o->right, i, out));
+	}
+	for (int i = count - 1; i >= 0; i--) {
+		for (int k = 0; k < PIECES; k++)
+			pieces[k] = (struct iovec){ second + ((size_t)i * PIECES + k) * STEP, STEP / 2 };
+		OK(fi_trecvv(o->ep, pieces, 0, PIECES, o->left, i, 0, in));
+		do {            /* the left rank may have come to its last messages */
+			if (take(o, &entry)) {
+				sends--;
+				entry.tag = count;
+			} else {
+				CHECK(entry.tag == (uint64_t)i || entry.tag == (uint64_t)count);
+				receives--;
+			}
+		} while (entry.tag == (uint64_t)count);
+	}
+	for (int i = 0; i < count; i++)
+		OK(fi_tsend(o->ep, out + i % 1000, PIECES * STEP / 2, 0, o->right, count, out));
+	while (sends || receives)
+		if (take(o, &entry))
+			sends--;
+		else
+			receives--;
+	for (size_t i = 0; i < (size_t)count; i++)
+		for (int k = 0; k < PIECES; k++) {
+			CHECK(!memcmp(second + (i * PIECES + k) * STEP, out + i % 1000 + k * STEP,
+				      STEP / 2));
+			CHECK(!memcmp(first + (i * PIECES + k) * STEP,
+				      out + i % 1000 + k * STEP / 2, STEP / 2));
+		}
+	free(first);
+	free(second);
+}
+
 static void receives(struct ofi *o)
 {
 	uint64_t *words = calloc(count, sizeof(*words)), *values = calloc(count, sizeof(*values));
@@ -366,6 +451,7 @@ int main(int argc, char **argv)
 	} cases[] = {
 		{ "early", early }, { "self", self }, { "all", all }, { "reverse", reverse },
 		{ "onesided", onesided }, { "long", long_sends }, { "receives", receives },
+		{ "longest", longest }, { "scattered", scattered },
 		{ "everything", everything }, { "steps", steps },
 		{ "injects", injects }, { "memory", memory },
 	};

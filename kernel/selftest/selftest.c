@@ -21,7 +21,7 @@
  *   pinned     the last node pins node 0's descriptors for ever (also there); 2 or more
  *   unsent     the last node says for ever that node 0 has sends under way; likewise
  *   unrung     the last node says that it was restarted, and rings no node; likewise
- *   brief      the same, but node 0 is rung, and soon it says so no more; 3 or more
+ *   brief      the same, but it rings node 0, and takes the restart back later; 3 or more
  */
 #include "selftest.h"
 

@@ -9,7 +9,6 @@
  */
 #include "inner.h"
 #include <errno.h>
-#include <time.h>
 
 void fm_tell(struct peer *peer, uint64_t bits, uint64_t data)
 {
@@ -127,14 +126,6 @@ void fm_dead(struct peer *peer)
 		fm.deaths++;
 		fm.serve_at = fm.counters.packets_taken + UNITS_OF_ALL;
 	}
-}
-
-int64_t fm_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 int fm_is_due(void)

@@ -19,6 +19,7 @@
  */
 #ifndef FM_INNER_H
 #define FM_INNER_H
+#include "clock.h"
 #include <fm.h>
 #include <fm1.h>
 #undef FM_extract
@@ -249,9 +250,8 @@ void fm_dead(struct peer *peer);
 /* Probes a peer and waits for the answer. 1: it is dead. credit.c */
 int fm_probe(struct peer *peer);
 
-/* Monotonic milliseconds; whether PROBE_MS have passed since it was last 1, whatever has come
- * meanwhile: a wait must look for deaths. credit.c */
-int64_t fm_now(void);
+/* Whether a wait must look for deaths: PROBE_MS have passed since the last 1, whatever has come
+ * meanwhile. credit.c */
 int fm_is_due(void);
 
 /* Probes the ranks that handlers wait for: those that owe the rest of a message, or credit.

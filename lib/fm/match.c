@@ -3,12 +3,12 @@
  * the calls. Owns both lists, and the memory of early messages, which is kept in powers of two.
  */
 #include "match.h"
+#include "clock.h"
 #include <errno.h>
 #include <margay.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define EARLY_LEAST   64u
 #define LOOK_MS       200       /* a wait checks so often whether its rank lives */
@@ -197,28 +197,21 @@ int FMM_irecv(int source, int tag, void *buf, size_t bytes, struct FMM_request *
 	return 0;
 }
 
-static int64_t look_at;                 /* when to check next whether ranks are gone, ms */
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Checks every LOOK_MS, however many messages of others come: the receive fails if its rank is
  * gone. What that rank has sent is taken first: there are no more than DRAIN packets of it. */
 static void give_up_if_gone(struct FMM_request *request)
 {
+	int64_t now = fm_now();
 	int gone = 0;
 
-	if (now_ms() < look_at)
+	if (request->look_at == 0)
+		request->look_at = now + LOOK_MS;
+	if (now < request->look_at)
 		return;
 	for (int i = 0; i < margay_size(); i++)
 		if (request->source == FMM_ANY || request->source == i)
 			gone |= FM_check((unsigned)i) != 0;
-	look_at = now_ms() + LOOK_MS;
+	request->look_at = fm_now() + LOOK_MS;
 	for (int i = 0; gone && i < DRAIN && request->state == REQUEST_POSTED; i++)
 		if (match_extract() <= 0)
 			break;

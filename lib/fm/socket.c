@@ -7,6 +7,7 @@
  *   FREE -> OPEN                            by a connection request from another rank
  *   OPEN, REFUSED -> FREE                   when both ends are closed: no message is under way
  */
+#include "clock.h"
 #include <errno.h>
 #include <fm.h>
 #include <fm_socket.h>
@@ -14,7 +15,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum kind { SOCKET_CONNECT, SOCKET_ACCEPTED, SOCKET_REFUSED, SOCKET_DATA, SOCKET_WINDOW,
 	    SOCKET_CLOSED };
@@ -239,19 +239,11 @@ int FMS_open(void)
 
 /* ---- waiting ---- */
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Checks every LOOK_MS whether the other rank lives, however many packets of others come. If it
  * does not, all that it has sent is taken first. */
 static void look_for_death(struct socket *s)
 {
-	int64_t now = now_ms();
+	int64_t now = fm_now();
 
 	if (s->state == LISTENS || s->gone || s->ended || now < s->look_at)
 		return;
@@ -539,7 +531,7 @@ static int all_ready(struct FMS_pollfd *polled, unsigned count)
 
 int FMS_poll(struct FMS_pollfd *polled, unsigned count, int ms)
 {
-	int64_t end = now_ms() + ms;
+	int64_t end = fm_now() + ms;
 
 	if (!polled && count)
 		return fail(EINVAL);
@@ -555,7 +547,7 @@ int FMS_poll(struct FMS_pollfd *polled, unsigned count, int ms)
 		for (unsigned i = 0; i < count; i++)
 			look_for_death(&sockets[polled[i].socket]);
 		found = all_ready(polled, count);
-		left = ms < 0 ? LOOK_MS : end - now_ms();
+		left = ms < 0 ? LOOK_MS : end - fm_now();
 		if (found || left <= 0)
 			return found;
 		there = FM_wait(left < LOOK_MS ? (int)left : LOOK_MS);

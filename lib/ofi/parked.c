@@ -1,8 +1,8 @@
 /*
- * Long sends beyond the slots. Such a send keeps no event slot once its header has arrived, so
- * the next sends are not held up, and a receive for a later message is always served. The receiver
- * fetches the bytes by an entry without events, and then sets the send's byte in `drained`. The
- * sender looks at these bytes when it makes a call. Memory for all this is taken at the first such
+ * Long sends for which no slot is left. A parked send holds no event slot once its header has
+ * arrived, so later sends go out, and a receive for a later message is served. The receiver fetches
+ * the payload through an entry without events, and then sets the send's byte in `drained`. The
+ * sender reads these bytes when it makes a call. Memory for this is allocated at the first parked
  * send. Called by the application's one thread.
  */
 #include "provider.h"
@@ -52,7 +52,7 @@ static int open_parked(struct endpoint *ep)
 	return 1;
 }
 
-/* Makes more entries, if there is memory for them. */
+/* Adds entries, if there is memory for them. */
 static void more(struct endpoint *ep)
 {
 	unsigned int room = ep->parked_room ? 2 * ep->parked_room : FIRST;
@@ -98,6 +98,7 @@ static void give(struct endpoint *ep, unsigned int number)
 	free(tx->copy);
 	tx->copy = 0;
 	tx->kind = TX_FREE;
+	tx->acked = 0;
 	tx->next = (uint16_t)ep->parked_free;
 	ep->parked_free = number;
 	ep->parked_work--;
@@ -127,7 +128,8 @@ void mfi_parked_acked(struct endpoint *ep, uint64_t number, size_t landed, int e
 
 /* ---- the receivers' bytes ---- */
 
-/* Completes the sends whose receivers have fetched them. The ack may not have been read yet. */
+/* Completes the sends that were fetched. A byte may be set before the send's ack has been read; then
+ * a later call completes the send. */
 static void look(struct endpoint *ep)
 {
 	for (unsigned int i = 0; i < ep->parked_room; i++) {
@@ -150,14 +152,15 @@ static void look(struct endpoint *ep)
 
 void mfi_parked_tell(struct endpoint *ep)
 {
-	static uint8_t one = 1;
+	static const uint8_t one = 1;
 
 	while (ep->telling != TX_SLOTS) {
 		uint16_t slot = ep->telling;
 		const struct tx *tx = &ep->tx[slot];
 
-		ep->telling = tx->next;         /* more may come while this waits */
-		/* Portals reads one byte before the call returns. A dead peer needs none. */
+		ep->telling = tx->next;         /* mfi_make_room may add others */
+		/* Portals reads one byte before the call returns. An error is ignored: the peer has
+		 * died. */
 		while (PtlPutRegion(ep->plain, (uintptr_t)&one, 1, PTL_NO_ACK_REQ,
 				    margay_process((int)tx->rank), PORTAL_PULL, 0, PULL_DRAINED,
 				    tx->origin - TX_SLOTS, 0) == PTL_NO_SPACE)

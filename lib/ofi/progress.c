@@ -123,7 +123,7 @@ void mfi_tx_end(struct endpoint *ep, uint16_t slot)
 {
 	struct tx *tx = &ep->tx[slot];
 
-	if (tx->kind == TX_PULL && tx->copy)
+	if (tx->kind == TX_PULL && tx->copy && !tx->error)
 		mfi_scatter(&tx->rx->buffer, tx->copy, tx->length);
 	if (tx->kind == TX_PULL)
 		mfi_received(ep, tx->rx, tx->length, tx->error);

@@ -282,12 +282,12 @@ struct endpoint {
 	unsigned int tx_parts;          /* outstanding events of reads and writes */
 	struct tx *parked;              /* long sends without a slot */
 	unsigned int parked_room, parked_free;  /* entries; the first free one, or parked_room */
-	unsigned int parked_unacked;
+	unsigned int parked_unacked;    /* those whose ack has not been read */
 	unsigned int parked_work;       /* parked sends, and receivers' bytes to set */
-	uint8_t *drained;               /* a byte of each, which its receiver sets; null: none yet */
-	int parked_refused;             /* the kernel has no entries for it */
-	uint16_t telling;               /* the first slot whose sender's byte is to be set, or
-	                                   TX_SLOTS */
+	uint8_t *drained;               /* a byte for each, which its receiver sets; or null */
+	int parked_refused;             /* the kernel had no entries left for `drained` */
+	uint16_t telling;               /* list of fetches that have ended, and whose senders'
+	                                   bytes are not set yet: first slot, or TX_SLOTS */
 	int stirred;                    /* an operation has begun or an event has come since
 	                                 * fi_cq_read last found nothing */
 

@@ -59,7 +59,7 @@ static int put(struct endpoint *ep, ptl_handle_md_t md, uint64_t at, size_t byte
 	return mfi_error(error);
 }
 
-/* What is to be told at the end of the send. */
+/* Sets what the end of the send reports. */
 static void fill_in(struct endpoint *ep, struct tx *tx, const struct send *send)
 {
 	tx->context = send->context;
@@ -143,9 +143,10 @@ static int expose_pieces(struct endpoint *ep, uint16_t slot, const struct buffer
 }
 
 /* Sends without a slot; pieces are copied. */
-static int send_parked(struct endpoint *ep, uint32_t rank, const struct send *send, uint64_t bits)
+static int send_parked(struct endpoint *ep, uint32_t rank, const struct send *send)
 {
-	uint64_t header = mfi_credit_header(ep, rank, send->data, bits), origin;
+	uint64_t bits = send->bits | BITS_LONG, origin;
+	uint64_t header = mfi_credit_header(ep, rank, send->data, bits);
 	const struct buffer *buffer = &send->buffer;
 	char *base = buffer->base;
 	unsigned int number;
@@ -225,7 +226,7 @@ static int try(struct endpoint *ep, uint32_t rank, const struct send *send)
 
 	if ((parks && mfi_parked_is_full(ep)) || mfi_credit_use(ep, rank, units))
 		return 1;
-	error = parks ? send_parked(ep, rank, send, send->bits | BITS_LONG) :
+	error = parks ? send_parked(ep, rank, send) :
 		asked_for ? send_long(ep, rank, send) : send_short(ep, rank, send);
 	if (error) {                    /* nothing was sent */
 		mfi_credit_acked(ep, rank, units);

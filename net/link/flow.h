@@ -290,7 +290,7 @@ struct link {
 	} delayed[MOST_DELAYED];
 	uint64_t delayed_until;    /* ns: when all delayed messages are sent, if there are any */
 	uint16_t n_waiters;        /* entries of `waiters` in use */
-	uint32_t waiters[MOST_WAITERS]; /* flows whose senders may wait for an acknowledgement */
+	uint32_t waiters[MOST_WAITERS]; /* flows whose peers may wait for an acknowledgement */
 	uint64_t counters[LINK_COUNTERS_END];
 	struct flow *flows;        /* a peer's two flows are adjacent, that of requests first */
 	uint32_t n_flows;          /* flows in use; they are never freed */

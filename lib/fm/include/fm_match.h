@@ -41,6 +41,7 @@ struct FMM_request {
 	int source, tag;
 	volatile int state;
 	int error;
+	int64_t look_at;                /* ms: when to check whether its rank lives; 0: not set yet */
 	struct FMM_status status;
 };
 

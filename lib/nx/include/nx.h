@@ -14,8 +14,8 @@
  *   If the process that a call waits for has ended or died, the call ends with EQNOACT once that is
  *   known: each waiting call probes it every second, and what it had sent is received first. If a
  *   node dies the launcher ends the job as well, unless it runs with --on-death continue. A receive
- *   or probe of messages of any node waits on; so does a global operation of a rank whose
- *   neighbours in the tree live, until they end.
+ *   or probe from any node does not notice a death. A rank notices a death in a global operation
+ *   when one of its neighbours in the tree has died, or has ended for that reason.
  * - Bad memory gives EQPBUF where Portals reads or writes it. Where the library copies (early
  *   messages, and short ones over cards) it is a page fault of the program.
  * - A node has one process, whose ptype is 0: `ptype` is 0, or -1 where any is meant.

@@ -9,13 +9,15 @@
  *     busy            a long call, while another thread sleeps and wakes all the time
  *     answers         short calls, which node 1 answers and makes as fast as it can
  *     between         threads of nodes 0 and 2 migrate between the other two nodes
- *     queued          send it threads that go on to node 2, which is stopped: most of them wait on
- *                     node 1 for credit. Node 0 begins when there is a file "go"
+ *     queued          send it threads that go on to node 2, which takes none until there is a
+ *                     file "on": most of them wait on node 1 for credit. Node 0 begins when there
+ *                     is a file "go"
  *     end             wait in pm2_end
  *     exits           node 1 ends by itself, without pm2_end
  */
 #include "check.h"
 #include <pm2.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -107,6 +109,14 @@ static void *goes_through(void *argument)
 	return argument;
 }
 
+static volatile int released;
+
+static void release(const void *argument, size_t bytes, void *result, size_t result_bytes)
+{
+	(void)argument, (void)bytes, (void)result, (void)result_bytes;
+	released = 1;
+}
+
 static int queued(void)
 {
 	pm2_thread_t names[QUEUED];
@@ -120,6 +130,7 @@ static int queued(void)
 
 		CHECK(result == PM2_OK || result == PM2_EDEAD);
 	}
+	EQUAL(pm2_lrpc(2, release, NULL, 0, NULL, 0), PM2_OK);
 	return PM2_EDEAD;
 }
 
@@ -137,6 +148,24 @@ static void let_through(void)
 	pm2_sleep(100000);
 	running();
 	never_returns(NULL, 0, NULL, 0);
+}
+
+/* PM2 takes what comes when the program calls it, or by SIGALRM. Then it lives until node 0 has
+ * joined its threads. */
+static void take_late(void)
+{
+	sigset_t alarm;
+
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	sigprocmask(SIG_BLOCK, &alarm, NULL);
+	printf("ready\n");
+	fflush(stdout);
+	while (access("on", F_OK))
+		usleep(10000);
+	sigprocmask(SIG_UNBLOCK, &alarm, NULL);
+	while (!released)
+		pm2_sleep(10000);
 }
 
 static int play(const char *what)
@@ -161,6 +190,8 @@ static int play(const char *what)
 	}
 	if (!strcmp(what, "queued") && pm2_self() == 0)
 		return queued();
+	if (!strcmp(what, "queued"))
+		take_late();
 	if (!strcmp(what, "between"))
 		return between();
 	if (!strcmp(what, "join")) {

@@ -207,8 +207,8 @@ def test_the_self_tests_of_cards_leave_messages_in_shared_memory():
 
 
 def test_a_card_of_qemus_takes_longer_frames_than_a_boards():
-    assert keys_of("-n", "2", "--link", "e1000e")["longest"] == "65532"
-    assert keys_of("-n", "2", "--link", "e1000e", "--selftest", "frames")["longest"] == "65532"
+    assert keys_of("-n", "2", "--link", "e1000e")["longest"] == "32960"
+    assert keys_of("-n", "2", "--link", "e1000e", "--selftest", "frames")["longest"] == "32960"
     for words in ("--link virtio", "--link e1000", ""):
         assert "longest" not in keys_of("-n", "2", *words.split())
 

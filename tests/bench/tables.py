@@ -216,7 +216,7 @@ def setups(figures: Figures) -> str:
     """Raw frames of each card by how nodes are joined and placed."""
     what = [("raw_half_rtt_us", "half round trip, us"), ("raw_rate_per_s", "64 bytes, 1/s"),
             *((f"raw_MBps_{size}", f"{size} bytes, MB/s")
-              for size in (1514, 9014, 9230, 16124, 60014))]
+              for size in (1514, 9014, 9230, 16124, 32960, 60014))]
     rows = []
     for link in LINKS:
         for way in ("direct", "switch"):

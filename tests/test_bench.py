@@ -264,6 +264,12 @@ def test_an_aim_is_met_or_not(aim, limit, value, reached):
     assert tables.met({"aim": aim, "limit": limit, "median": value}) is reached
 
 
+@pytest.mark.parametrize("aim", ["100", "650 in the paper", "<= 2.5 round trips", "<="])
+def test_an_aim_that_cannot_be_judged_is_refused(aim):
+    with pytest.raises(core.BenchError, match=f"ns: '{re.escape(aim)}' is no aim"):
+        core.Bench(1, "").add("ns", 1, "ns", aim)
+
+
 @pytest.mark.parametrize("script", ["steps.py", "steps_far.py"])
 def test_divisions_name_functions_that_exist(script):
     """A renamed function would silently count for its file's share."""

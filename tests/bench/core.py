@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -37,6 +38,10 @@ class Figure:
                 "aim": self.aim or None}
 
 
+# `<= 60`, `>= 90 % of raw`, `<= 2.5 times put`, `>= 150000 and raw`, `0`.
+AIM = re.compile(r"(<=|>=|(?=0$)) ?([\d.]+)( %| times)?( of \w+| \w+)?( and \w+)?")
+
+
 class Bench:
     """Collects the figures; runs margay and reads its NAME VALUE lines."""
 
@@ -50,6 +55,9 @@ class Bench:
 
     def add(self, name: str, value: float, unit: str, aim: str = "",
             limit: float | None = None) -> None:
+        """`aim`: as in AIM, or words."""
+        if AIM.fullmatch(aim) is None and re.search(r"^[\d<>]", aim):
+            raise BenchError(f"{name}: '{aim}' is no aim: a sign, a number, and of what")
         if self.only not in name:
             return
         figure = self.figures.setdefault(name, Figure(unit, aim))

@@ -40,6 +40,6 @@ def pair(bench: Bench, program: str, link: str) -> None:
     called = bench.margay(*way, program, "calls", times, cpu=cpu)
     aim = "<= 5" if link == "shm" else ""
     bench.add(f"pm2_{link}_migrate_us", moved["migrate_us"], "us", aim, put)
-    bench.add(f"pm2_{link}_migrate_bytes", moved["image_bytes"], "bytes", "650 in the paper")
+    bench.add(f"pm2_{link}_migrate_bytes", moved["image_bytes"], "bytes", "the paper: 650")
     for name in ("lrpc_us", "quick_lrpc_us"):
         bench.add(f"pm2_{link}_{name}", called[name], "us", "", 2 * put)

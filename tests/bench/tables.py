@@ -22,7 +22,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from core import BUILD, NATIVE, TOP, shown
+from core import AIM, BUILD, NATIVE, TOP, shown
 from cards import BYPASS_SIZES, CONTROLS, LINKS, LOSSES, PLACES, SIZES, WORKS
 
 KEPT_PEERS = TOP / "docs" / "peers.json"
@@ -55,7 +55,6 @@ WITHOUT_AIM = ("shm_put_MBps_1024", "virtio_put_MBps_1048576_loss_0",
 ONCE_MORE = re.compile(r"\w+_wait_ms_(50|100)|virtio_\w+_quiet_interrupts|e1000e?_peer_bytes.*|"
                        r"e1000e?_copied_tx.*|virtio_peer_bytes_silent")
 OVER_CARDS = re.compile(r"(virtio|e1000e?|insn_[rt]x|insn_put_far|insn_arrival_far)_?")
-AIM = re.compile(r"(<=|>=|) ?([\d.]+)( %| times)?( of \w+| \w+)?( and \w+)?")
 # Limits, except the raw figures of set-ups, which are only compared with each other.
 RAW = re.compile(r"\w+?_raw_\w+|shm_copy_limit_\w+")
 OF_SETUPS = re.compile(rf"\w+_(direct|switch)_({'|'.join(PLACES).replace(' ', '_')})")

@@ -76,7 +76,7 @@ def calls(bench: Bench) -> None:
     for link in LINKS:
         got = bench.margay("-n", "2", "--link", link, str(BUILD / "tests" / "vrpc_calc.elf"),
                            "times", bench.number(5000 if link == "shm" else 300))
-        bench.add(f"vmmc_{link}_null_call_us", got["null_us"], "us", "<= 2.5 round trips",
+        bench.add(f"vmmc_{link}_null_call_us", got["null_us"], "us", "<= 2.5 times round_trip",
                   got["rtt_us"])
 
 

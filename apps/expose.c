@@ -19,7 +19,7 @@ static char line[LINE];
  * that it names. The queue gets an event for each put, none for gets. */
 static ptl_handle_eq_t expose(struct job *job)
 {
-	ptl_process_id_t anyone = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
+	ptl_process_id_t any_process = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
 	ptl_handle_eq_t arrivals;
 	ptl_handle_me_t me;
 	ptl_handle_md_t handle;
@@ -31,7 +31,7 @@ static ptl_handle_eq_t expose(struct job *job)
 
 	job_check(PtlEQAlloc(job->ni, RANKS, PTL_EQ_HANDLER_NONE, &arrivals), "PtlEQAlloc");
 	md.eq_handle = arrivals;
-	job_check(PtlMEAttach(job->ni, TABLE_PORTAL, anyone, TABLE_BITS, 0, PTL_RETAIN,
+	job_check(PtlMEAttach(job->ni, TABLE_PORTAL, any_process, TABLE_BITS, 0, PTL_RETAIN,
 	                      PTL_INS_AFTER, &me), "PtlMEAttach");
 	job_check(PtlMDAttach(me, md, PTL_RETAIN, &handle), "PtlMDAttach");
 	return arrivals;

@@ -78,11 +78,11 @@ static inline ptl_md_t job_memory(void *start, size_t length, unsigned options,
 static inline ptl_handle_me_t job_expose(struct job *job, unsigned portal, uint64_t bits,
                                          ptl_md_t md, ptl_unlink_t unlink)
 {
-	ptl_process_id_t anyone = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
+	ptl_process_id_t any_process = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
 	ptl_handle_me_t me;
 	ptl_handle_md_t handle;
 
-	job_check(PtlMEAttach(job->ni, portal, anyone, bits, 0, unlink, PTL_INS_AFTER, &me),
+	job_check(PtlMEAttach(job->ni, portal, any_process, bits, 0, unlink, PTL_INS_AFTER, &me),
 	          "PtlMEAttach");
 	job_check(PtlMDAttach(me, md, unlink, &handle), "PtlMDAttach");
 	return me;
@@ -90,7 +90,7 @@ static inline ptl_handle_me_t job_expose(struct job *job, unsigned portal, uint6
 
 static inline void job_start(struct job *job)
 {
-	ptl_process_id_t anyone = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
+	ptl_process_id_t any_process = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
 	ptl_handle_me_t me;
 	ptl_handle_md_t md;
 	int interfaces;
@@ -99,7 +99,7 @@ static inline void job_start(struct job *job)
 	job_check(PtlInit(&interfaces), "PtlInit");
 	job_check(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &job->ni), "PtlNIInit");
 	job_check(PtlEQAlloc(job->ni, JOB_EVENTS, PTL_EQ_HANDLER_NONE, &job->eq), "PtlEQAlloc");
-	job_check(PtlMEAttach(job->ni, JOB_PORTAL, anyone, 0, ~0ULL, PTL_RETAIN, PTL_INS_AFTER, &me),
+	job_check(PtlMEAttach(job->ni, JOB_PORTAL, any_process, 0, ~0ULL, PTL_RETAIN, PTL_INS_AFTER, &me),
 	          "PtlMEAttach");
 	job_check(PtlMDAttach(me, job_memory(NULL, 0, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE,
 	                                     job->eq), PTL_RETAIN, &md), "PtlMDAttach");

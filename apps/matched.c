@@ -47,12 +47,12 @@ static ptl_match_bits_t bits_of(int source, int tag)
 
 static void receiver_open(struct receiver *r)
 {
-	ptl_process_id_t anyone = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
+	ptl_process_id_t any_process = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
 	ptl_handle_md_t md;
 
 	job_check(PtlEQAlloc(r->job.ni, EARLY, PTL_EQ_HANDLER_NONE, &r->arrivals), "PtlEQAlloc");
 	job_check(PtlEQAlloc(r->job.ni, 8, PTL_EQ_HANDLER_NONE, &r->posted), "PtlEQAlloc");
-	job_check(PtlMEAttach(r->job.ni, MESSAGE_PORTAL, anyone, 0, ~0ULL, PTL_RETAIN,
+	job_check(PtlMEAttach(r->job.ni, MESSAGE_PORTAL, any_process, 0, ~0ULL, PTL_RETAIN,
 	                      PTL_INS_AFTER, &r->overflow), "PtlMEAttach");
 	job_check(PtlMDAttach(r->overflow,
 	                      job_memory(overflow, sizeof overflow, PTL_MD_OP_PUT |
@@ -85,7 +85,7 @@ static struct early *find_early(struct receiver *r, ptl_match_bits_t bits)
  * event, or a message is on its way into the overflow. */
 static struct early *post(struct receiver *r, ptl_match_bits_t bits, char *buffer)
 {
-	ptl_process_id_t anyone = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
+	ptl_process_id_t any_process = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
 	ptl_md_t inactive = job_memory(buffer, LONGEST, PTL_MD_OP_PUT | PTL_MD_TRUNCATE |
 	                               PTL_MD_EVENT_START_DISABLE, r->posted);
 	ptl_md_t active = inactive;
@@ -96,7 +96,7 @@ static struct early *post(struct receiver *r, ptl_match_bits_t bits, char *buffe
 
 	inactive.threshold = 0;
 	active.threshold = 1;
-	job_check(PtlMEInsert(r->overflow, anyone, bits, 0, PTL_UNLINK, PTL_INS_BEFORE, &me),
+	job_check(PtlMEInsert(r->overflow, any_process, bits, 0, PTL_UNLINK, PTL_INS_BEFORE, &me),
 	          "PtlMEInsert");
 	job_check(PtlMDAttach(me, inactive, PTL_UNLINK, &md), "PtlMDAttach");
 	do {

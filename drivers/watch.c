@@ -15,7 +15,8 @@ void watch_say(struct watch *w, enum watch_report kind, const char *what)
 	if (w->told >> kind & 1)
 		return;
 	w->told |= 1u << kind;
-	kernel_line("card %u (%s): %s; reported once, counted always", w->card, w->nic->ops->name, what);
+	console_line("card %u (%s): %s; reported once, counted always", w->card,
+		     w->nic->ops->name, what);
 }
 
 void watch_trouble(struct watch *w, const char *what)

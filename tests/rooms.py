@@ -207,6 +207,32 @@ def file_circles(uses: Iterable[tuple[Path, Path, str]]) -> list[str]:
     return circle(found)
 
 
+# Prefixes of several rooms: system calls, and the boot code's kernel_main and kernel_stack.
+SHARED_PREFIXES = {"sys", "kernel"}
+
+
+def prefix(path: Path, name: str) -> str:
+    """A name's prefix: the name of a file of its room, or else its first word."""
+    stems = [one.stem for one in path.parent.iterdir() if re.match(rf"{one.stem}(_|$)", name)]
+    return max(stems, key=len, default=name.split("_")[0])
+
+
+def shared_prefixes(defined: Iterable[tuple[Path, str]]) -> list[str]:
+    """Prefixes that global functions and data of several rooms have."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for path, name in defined:
+        if not PORT.fullmatch(name):
+            found[prefix(path, name)].add(layer(path))
+    return [f"{word}_ is of {', '.join(sorted(rooms))}" for word, rooms in sorted(found.items())
+            if len(rooms) > 1 and word not in SHARED_PREFIXES]
+
+
+def kernel_names(files: list[Path]) -> list[tuple[Path, str]]:
+    """The kernel's global names, and the sources that define them."""
+    found = objects_of(files, IMAGES[0])
+    return [(found[path], name) for path, name, here in symbols(found) if here]
+
+
 def arrows(files: list[Path]) -> dict[str, set[str]]:
     """The rooms that each room uses, by includes and calls."""
     found: dict[str, set[str]] = defaultdict(set)

@@ -69,6 +69,18 @@ def test_rooms_stand_in_no_circle():
     assert rooms.circle({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == ["a", "b", "c"]
 
 
+def test_a_prefix_has_one_owner():
+    """A prefix of global names in the kernel's image belongs to one room."""
+    names = rooms.kernel_names(FILES)
+    assert len(names) > 400, "make has built no objects of the kernel"
+    assert rooms.shared_prefixes(names) == []
+    files = [ROOT / name for name in ("net/link/timer.c", "kernel/devices/time.c",
+                                      "kernel/transport/link_frames.c", "net/link/link.c")]
+    assert rooms.shared_prefixes(zip(files, ("timer_ack", "timer_arm", "link_frames_poll",
+                                             "link_open"))) == [
+        "timer_ is of kernel/devices, net/link"]
+
+
 def test_files_of_the_link_call_in_no_circle():
     assert rooms.file_circles(rooms.calls(FILES)) == []
     one, other = ROOT / "net/link/receive.c", ROOT / "net/link/ack.c"

@@ -78,5 +78,5 @@ void inject_fault(const char *how)
 			ways[i].run();
 			return;
 		}
-	kernel_line("crash=%s is not known and ignored", how);
+	console_line("crash=%s is not known and ignored", how);
 }

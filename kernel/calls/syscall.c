@@ -123,7 +123,8 @@ int64_t syscall_unknown(uint64_t number)
 	format_text(name, sizeof(name), "system call %lu", number);
 	count(COUNTER_SYSCALLS_MISSING, 1);
 	if (is_new(name))
-		kernel_line("rank %u: %s: no such system call (ENOSYS)", this_process()->rank, name);
+		console_line("rank %u: %s: no such system call (ENOSYS)", this_process()->rank,
+		             name);
 	return -ENOSYS;
 }
 
@@ -141,8 +142,8 @@ int64_t sys_missing(uint64_t address, uint64_t bytes)
 	count(COUNTER_SYSCALLS_MISSING, 1);
 	if (is_new(name)) {
 		escape(shown, sizeof(shown), name);
-		kernel_line("rank %u: %s: not available on this kernel (ENOSYS)", this_process()->rank,
-		            shown);
+		console_line("rank %u: %s: not available on this kernel (ENOSYS)", this_process()->rank,
+		             shown);
 	}
 	return -ENOSYS;
 }
@@ -150,7 +151,7 @@ int64_t sys_missing(uint64_t address, uint64_t bytes)
 int64_t sys_backtrace(void)
 {
 	console_begin_report();
-	kernel_line("rank %u (node %u): backtrace", this_process()->rank, node.id);
+	console_line("rank %u (node %u): backtrace", this_process()->rank, node.id);
 	report_application_frames(user_frame());
 	console_end_report();
 	return 0;

@@ -29,7 +29,7 @@ static void interrupt(struct trap_frame *frame)
 	switch (frame->vector) {
 	case VECTOR_TIMER:
 		count(COUNTER_TIMER, 1);
-		if (timer_fired())
+		if (ktimer_fired())
 			upcall_timer();
 		apic_end();
 		if (link_frames)
@@ -80,5 +80,5 @@ void trap(struct trap_frame *frame)
 	         frame->vector != VECTOR_MACHINE_CHECK)
 		fault_application(frame);
 	else
-		panic_trap(frame);
+		panic_report_trap(frame);
 }

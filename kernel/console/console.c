@@ -193,7 +193,7 @@ static void write_line(const char *line, size_t bytes)
 	report_used += bytes;
 }
 
-void kernel_line(const char *format, ...)
+void console_line(const char *format, ...)
 {
 	char line[LINE_BYTES];
 	size_t used = format_text(line, sizeof(line), "margay: ");

@@ -17,7 +17,7 @@ void console_use_ring(void (*wait)(bool (*ready)(void *arg), void *arg), void (*
 void console_write(uint16_t stream, const void *data, uint64_t bytes);
 
 /* One line of the kernel's own, with "margay: " before and a newline after it. */
-void kernel_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void console_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The lines between these two leave as one record, with no other node's between. */
 void console_begin_report(void);

@@ -51,8 +51,8 @@ extern const uint64_t vector_table[VECTOR_COUNT];
 bool cpu_has_crc32;
 
 __attribute__((externally_visible)) /* vectors.asm */
-extern void (*trap_handler)(struct trap_frame *frame);
-void (*trap_handler)(struct trap_frame *frame);
+extern void (*cpu_trap_handler)(struct trap_frame *frame);
+void (*cpu_trap_handler)(struct trap_frame *frame);
 
 static struct tss tss;
 static struct gate gates[VECTORS_ALL];
@@ -110,7 +110,7 @@ static void load_gates(void)
 
 void cpu_start(void (*trap)(struct trap_frame *frame))
 {
-	trap_handler = trap;
+	cpu_trap_handler = trap;
 	cpu_boot.self = &cpu_boot;
 	cpu_boot.frame = (struct trap_frame *)&cpu_boot - 1;
 	cpu_boot.id = cpuid(1, 0).ebx >> 24;

@@ -71,7 +71,7 @@ enum hypervisor { HYPERVISOR_NONE, HYPERVISOR_TCG, HYPERVISOR_KVM, HYPERVISOR_OT
 enum hypervisor cpu_hypervisor(void);
 
 /* vectors.asm: returns to the state in `frame`, which lies at the top of the kernel stack. */
-_Noreturn void trap_return(struct trap_frame *frame);
+_Noreturn void cpu_trap_return(struct trap_frame *frame);
 
 /* stack.asm: the application's first instruction; rdi = argument. Never returns. */
 _Noreturn void enter_application(uint64_t entry, uint64_t stack, uint64_t argument);

@@ -1,11 +1,11 @@
 ; Entry of every exception and interrupt: builds a struct trap_frame and calls
-; trap_handler (cpu.c). Coming from the application it does a swapgs. The vectors with their own
+; cpu_trap_handler (cpu.c). Coming from the application it does a swapgs. The vectors with their own
 ; interrupt stacks (NMI, double fault, machine check) may hit between an entry's first instruction
 ; and its swapgs: they load gs themselves, and never return.
 %include "offsets.inc"
 
-extern trap_handler, cpu_boot
-global vector_table, trap_return
+extern cpu_trap_handler, cpu_boot
+global vector_table, cpu_trap_return
 
 ; Exceptions for which the processor pushes an error code (SDM vol. 3, 6.15)
 %define HAS_ERROR(n) (n == 8 || (n >= 10 && n <= 14) || n == 17 || n == 21 || n == 29 || n == 30)
@@ -59,7 +59,7 @@ common_entry:
 .in_kernel:
         SAVE_REGISTERS
         mov     rdi, rsp
-        call    [trap_handler]          ; void (*trap_handler)(struct trap_frame *)
+        call    [cpu_trap_handler]          ; void (*cpu_trap_handler)(struct trap_frame *)
 restore_registers:
         pop     r15
         pop     r14
@@ -83,9 +83,9 @@ to_kernel:
         add     rsp, 16                 ; vector, error
         iretq
 
-; _Noreturn void trap_return(struct trap_frame *frame)
+; _Noreturn void cpu_trap_return(struct trap_frame *frame)
 ; IN: rdi = the frame, at the top of the kernel stack
-trap_return:
+cpu_trap_return:
         mov     rsp, rdi
         jmp     restore_registers
 
@@ -98,7 +98,7 @@ fatal_entry:
         xor     edx, edx
         wrmsr
         mov     rdi, rsp
-        call    [trap_handler]
+        call    [cpu_trap_handler]
         ud2
 
 section .rodata

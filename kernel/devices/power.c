@@ -16,7 +16,7 @@
 void halt_for_good(void)
 {
 	console_panic();
-	kernel_line("halted; this machine may be switched off");
+	console_line("halted; this machine may be switched off");
 	cpu_stop();
 }
 
@@ -33,6 +33,6 @@ void power_off(unsigned status)
 	while (now_ns() < end)
 		cpu_relax();
 	console_panic();
-	kernel_line("this machine cannot switch itself off; halted");
+	console_line("this machine cannot switch itself off; halted");
 	cpu_stop();
 }

@@ -161,31 +161,31 @@ static void set_deadlines(struct cpu *cpu, uint64_t timer_ns, uint64_t alarm_ns)
 		start_timer(next);
 }
 
-void timer_arm(uint64_t deadline)
+void ktimer_arm(uint64_t deadline)
 {
 	set_deadlines(this_cpu(), deadline, this_cpu()->alarm_ns);
 }
 
-void timer_alarm(uint64_t deadline)
+void ktimer_alarm(uint64_t deadline)
 {
 	set_deadlines(this_cpu(), this_cpu()->timer_ns, deadline);
 }
 
-void timer_arm_by(uint64_t deadline)
+void ktimer_arm_by(uint64_t deadline)
 {
 	if (deadline < this_cpu()->timer_ns)
-		timer_arm(deadline);
+		ktimer_arm(deadline);
 }
 
-void timer_arm_within(uint64_t deadline, uint64_t early)
+void ktimer_arm_within(uint64_t deadline, uint64_t early)
 {
 	uint64_t armed = this_cpu()->timer_ns;
 
 	if (deadline < armed || deadline - armed > early)
-		timer_arm(deadline);
+		ktimer_arm(deadline);
 }
 
-bool timer_fired(void)
+bool ktimer_fired(void)
 {
 	struct cpu *cpu = this_cpu();
 	bool over = cpu->alarm_ns <= now_ns();

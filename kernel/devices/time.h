@@ -27,22 +27,22 @@ uint64_t wall_ns(void);
 
 /* One interrupt at `deadline`, or some time before it; a later call replaces an
  * earlier one. NEVER switches it off. */
-void timer_arm(uint64_t deadline);
+void ktimer_arm(uint64_t deadline);
 
 /* The same, unless the timer is set for an earlier time already. */
-void timer_arm_by(uint64_t deadline);
+void ktimer_arm_by(uint64_t deadline);
 
-/* Like timer_arm_by, but replaces a time that is earlier by more than `early`, which would end the
+/* Like ktimer_arm_by, but replaces a time that is earlier by more than `early`, which would end the
  * halt too soon. */
-void timer_arm_within(uint64_t deadline, uint64_t early);
+void ktimer_arm_within(uint64_t deadline, uint64_t early);
 
 /* The application's deadline, independent of the kernel's: one interrupt at `deadline`; a later
  * call replaces an earlier one. NEVER switches it off. */
-void timer_alarm(uint64_t deadline);
+void ktimer_alarm(uint64_t deadline);
 
 /* After the timer's interrupt, which switched it off. True if the application's deadline has
  * passed; it becomes NEVER. */
-bool timer_fired(void);
+bool ktimer_fired(void);
 
 /* now + ns without overflow; ns = ~0 is NEVER. */
 static inline uint64_t deadline_in(uint64_t ns)

@@ -22,7 +22,7 @@
 #include "kernel/report/fault.h"
 #include "net/shm/region.h"
 #include "locks.h"
-#include "memory_tree.h"
+#include "memfs_tree.h"
 #include "p9_regs.h"
 #include "names.h"
 #include "stdin.h"

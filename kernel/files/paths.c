@@ -98,14 +98,14 @@ static void make_folders(const char *names)
 		for (; names[n] && names[n] != '/' && n < P9_NAME_BYTES; n++)
 			name[n] = names[n];
 		name[n] = 0;
-		memory_make_folder(at, name, 0755);
-		if (memory_walk(at, path_first.fid, name, n, &qid) < 0)
+		memfs_make_folder(at, name, 0755);
+		if (memfs_walk(at, path_first.fid, name, n, &qid) < 0)
 			break;
 		at = path_first.fid;
 		names += n + (names[n] == '/');
 	}
 	if (at != P9_ROOT)
-		memory_clunk(at);
+		memfs_clunk(at);
 }
 
 void path_mount_memory(const char *path, uint64_t bytes)
@@ -113,9 +113,9 @@ void path_mount_memory(const char *path, uint64_t bytes)
 	struct mount *mount = add(path);
 
 	mount->in_memory = true;
-	memory_files_start(bytes);
+	memfs_start(bytes);
 	if (!path[0])
-		memory_make_folder(P9_ROOT, "tmp", 01777);
+		memfs_make_folder(P9_ROOT, "tmp", 01777);
 	for (uint32_t i = 0; i < hosts; i++)
 		if (is_below(mounts[i].path, path) && mounts[i].path[strlen(path)])
 			make_folders(mounts[i].path + strlen(path) + 1);

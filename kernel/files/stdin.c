@@ -66,8 +66,8 @@ static void arrived(void)
 {
 	atomic_store(&node.own->stdin_wanted, 0);
 	if (damaged) {
-		kernel_line("rank %u (node %u): the ring of standard input is damaged; nothing more "
-		            "is read from it", this_process()->rank, node.id);
+		console_line("rank %u (node %u): the ring of standard input is damaged; nothing more "
+		             "is read from it", this_process()->rank, node.id);
 		reads = false;
 	}
 }

@@ -213,7 +213,7 @@ static void set(const char *key, char *value)
 	} else if (!strcmp(key, "auth")) {
 		read_key(value);
 	} else if (!set_flag(key, value) && !set_number(key, value)) {
-		kernel_line("command line: %s=%s is not known and ignored", key, value);
+		console_line("command line: %s=%s is not known and ignored", key, value);
 	}
 }
 
@@ -230,7 +230,7 @@ static void read_keys(char **text)
 			*value = 0;
 			set(word, value + 1);
 		} else {
-			kernel_line("command line: %s is not known and ignored", word);
+			console_line("command line: %s is not known and ignored", word);
 		}
 	}
 }

@@ -126,8 +126,8 @@ static int close_block(uint64_t deadline)
 	link_shm_unlock();
 	if (!wait_until(nothing_pending, 0, deadline,
 	                "other nodes' operations in this process to end")) {
-		kernel_line("rank %u (node %u): other nodes' operations in this process do not end",
-		            this_process()->rank, node.id);
+		console_line("rank %u (node %u): other nodes' operations in this process do not end",
+		             this_process()->rank, node.id);
 		return PTL_FAIL;
 	}
 	upcall_remove_all();

@@ -180,9 +180,9 @@ static void settle(handle_t handle)
 		if (wait_until(has_one_ended, &started, portals_deadline(md ? md->room : 0),
 		               "an operation on the descriptor to end"))
 			continue;
-		kernel_line("rank %u (node %u): %u operations on a descriptor do not end: a node "
-		            "does not answer, or another node has damaged their record",
-		            this_process()->rank, node.id, started.left);
+		console_line("rank %u (node %u): %u operations on a descriptor do not end: a node "
+		             "does not answer, or another node has damaged their record",
+		             this_process()->rank, node.id, started.left);
 		return;
 	}
 }

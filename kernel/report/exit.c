@@ -60,12 +60,12 @@ static _Noreturn void end(enum node_state state, unsigned status, unsigned signa
 		atomic_store(&node.own->state, state);
 		ivshmem_ring(node.region->nodes);
 	} else if (signal) {
-		kernel_line("rank %u ended by signal %u (%s)", this_process()->rank, signal,
-		            signal_name(signal));
+		console_line("rank %u ended by signal %u (%s)", this_process()->rank, signal,
+		             signal_name(signal));
 	} else if (state == NODE_ENDED_JOB) {
-		kernel_line("rank %u ended the job with status %u", this_process()->rank, status);
+		console_line("rank %u ended the job with status %u", this_process()->rank, status);
 	} else {
-		kernel_line("rank %u exited with status %u", this_process()->rank, status);
+		console_line("rank %u exited with status %u", this_process()->rank, status);
 	}
 	run(after_end);
 	power_off(signal ? 128 + signal : status);

@@ -45,7 +45,7 @@ static void begin(const char *text)
 	default: cpu_stop();
 	}
 	console_panic();
-	kernel_line("rank %u (node %u): kernel panic: %s", this_process()->rank, node.id, text);
+	console_line("rank %u (node %u): kernel panic: %s", this_process()->rank, node.id, text);
 }
 
 void panic_report(const char *text, uint64_t frame_pointer)
@@ -55,7 +55,7 @@ void panic_report(const char *text, uint64_t frame_pointer)
 	end();
 }
 
-void panic_trap(const struct trap_frame *frame)
+void panic_report_trap(const struct trap_frame *frame)
 {
 	char text[TEXT_BYTES];
 

@@ -12,6 +12,6 @@ struct trap_frame;
 void panic_report(const char *text, uint64_t frame_pointer);
 
 /* The same after a fault or NMI in the kernel. */
-_Noreturn void panic_trap(const struct trap_frame *frame);
+_Noreturn void panic_report_trap(const struct trap_frame *frame);
 
 #endif

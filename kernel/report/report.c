@@ -41,29 +41,29 @@ const char *signal_name(unsigned signal)
 
 void report_registers(const struct trap_frame *f)
 {
-	kernel_line("  rip %016lx rsp %016lx rflags %08lx", f->rip, f->rsp, f->rflags);
-	kernel_line("  rax %016lx rbx %016lx rcx %016lx rdx %016lx", f->rax, f->rbx, f->rcx,
-	            f->rdx);
-	kernel_line("  rsi %016lx rdi %016lx rbp %016lx r8  %016lx", f->rsi, f->rdi, f->rbp,
-	            f->r8);
-	kernel_line("  r9  %016lx r10 %016lx r11 %016lx r12 %016lx", f->r9, f->r10, f->r11,
-	            f->r12);
-	kernel_line("  r13 %016lx r14 %016lx r15 %016lx", f->r13, f->r14, f->r15);
+	console_line("  rip %016lx rsp %016lx rflags %08lx", f->rip, f->rsp, f->rflags);
+	console_line("  rax %016lx rbx %016lx rcx %016lx rdx %016lx", f->rax, f->rbx, f->rcx,
+	             f->rdx);
+	console_line("  rsi %016lx rdi %016lx rbp %016lx r8  %016lx", f->rsi, f->rdi, f->rbp,
+	             f->r8);
+	console_line("  r9  %016lx r10 %016lx r11 %016lx r12 %016lx", f->r9, f->r10, f->r11,
+	             f->r12);
+	console_line("  r13 %016lx r14 %016lx r15 %016lx", f->r13, f->r14, f->r15);
 }
 
 /* At a system call: what entry.asm stores. */
 static void report_arguments(const struct trap_frame *f)
 {
-	kernel_line("  rip %016lx rsp %016lx rflags %08lx rbp %016lx", f->rip, f->rsp, f->rflags,
-	            f->rbp);
-	kernel_line("  rdi %016lx rsi %016lx rdx %016lx r10 %016lx", f->rdi, f->rsi, f->rdx,
-	            f->r10);
-	kernel_line("  r8  %016lx r9  %016lx", f->r8, f->r9);
+	console_line("  rip %016lx rsp %016lx rflags %08lx rbp %016lx", f->rip, f->rsp, f->rflags,
+	             f->rbp);
+	console_line("  rdi %016lx rsi %016lx rdx %016lx r10 %016lx", f->rdi, f->rsi, f->rdx,
+	             f->r10);
+	console_line("  r8  %016lx r9  %016lx", f->r8, f->r9);
 }
 
 static void line_of(unsigned number, uint64_t rip)
 {
-	kernel_line("  #%u 0x%016lx", number, rip);
+	console_line("  #%u 0x%016lx", number, rip);
 }
 
 static bool in_application_text(uint64_t rip)
@@ -121,7 +121,7 @@ void report_application_frames(const struct trap_frame *frame)
 	for (; number < most && (rip = next_caller(&rbp)); callers--)
 		line_of(number++, rip);
 	if (callers)
-		kernel_line("  ... %u more frames", callers);
+		console_line("  ... %u more frames", callers);
 }
 
 void report_kernel_frames(uint64_t rip, uint64_t rbp)
@@ -147,10 +147,10 @@ void report_kernel_frames(uint64_t rip, uint64_t rbp)
 
 static void report_cause(const char *cause, unsigned signal)
 {
-	kernel_line("rank %u (node %u): %s, signal %u (%s)", this_process()->rank, node.id, cause,
-	            signal, signal_name(signal));
+	console_line("rank %u (node %u): %s, signal %u (%s)", this_process()->rank, node.id, cause,
+	             signal, signal_name(signal));
 	if (this_process()->upcalls.running)
-		kernel_line("  in an event handler (upcall)");
+		console_line("  in an event handler (upcall)");
 }
 
 void report_application(const struct trap_frame *frame, const char *cause, unsigned signal)

@@ -8,7 +8,7 @@
 
 bool selftest(const char *name)
 {
-	kernel_line("selftest=%s: this image has no self-tests; margay cc --selftests links "
-	            "one that has", name);
+	console_line("selftest=%s: this image has no self-tests; margay cc --selftests links "
+	             "one that has", name);
 	return false;
 }

@@ -21,7 +21,7 @@
  *   pinned     the last node pins node 0's descriptors for ever (also there); 2 or more
  *   unsent     the last node says for ever that node 0 has sends under way; likewise
  *   unrung     the last node says that it was restarted, and rings no node; likewise
- *   brief      the same, but it rings node 0, and takes the restart back later; 3 or more
+ *   retracted  the same, but it rings node 0, and takes the restart back later; 3 or more
  */
 #include "selftest.h"
 
@@ -293,22 +293,23 @@ static bool stray(void)
 
 static bool frames(void)
 {
-	return frames_test(&scratch->frames, node_barrier, FRAMES_SIZES | FRAMES_HALVES | FRAMES_STREAMS);
+	return selftest_frames(&scratch->frames, node_barrier,
+	                       FRAMES_SIZES | FRAMES_HALVES | FRAMES_STREAMS);
 }
 
 static bool frame_sizes(void)
 {
-	return frames_test(&scratch->frames, node_barrier, FRAMES_SIZES);
+	return selftest_frames(&scratch->frames, node_barrier, FRAMES_SIZES);
 }
 
 static bool frame_halves(void)
 {
-	return frames_test(&scratch->frames, node_barrier, FRAMES_HALVES);
+	return selftest_frames(&scratch->frames, node_barrier, FRAMES_HALVES);
 }
 
 static bool frame_streams(void)
 {
-	return frames_test(&scratch->frames, node_barrier, FRAMES_STREAMS);
+	return selftest_frames(&scratch->frames, node_barrier, FRAMES_STREAMS);
 }
 
 bool selftest(const char *name)
@@ -329,8 +330,8 @@ bool selftest(const char *name)
 		return unsent_test();
 	if (!strcmp(name, "unrung"))
 		return unrung_test();
-	if (!strcmp(name, "brief"))
-		return brief_test();
+	if (!strcmp(name, "retracted"))
+		return retracted_test();
 	if (strlen(name) > strlen("damage") && !memcmp(name, "damage", strlen("damage")))
 		return damage_test(name + strlen("damage"));
 
@@ -341,7 +342,7 @@ bool selftest(const char *name)
 			bool good;
 
 			if (!scratch && !(tests[i].one_will_do && node.size == 1)) {
-				kernel_line("selftest: needs a machine of 2 nodes");
+				console_line("selftest: needs a machine of 2 nodes");
 				return false;
 			}
 			good = tests[i].run();
@@ -349,6 +350,6 @@ bool selftest(const char *name)
 			return good;
 		}
 	}
-	kernel_line("selftest: no test \"%s\"", name);
+	console_line("selftest: no test \"%s\"", name);
 	return false;
 }

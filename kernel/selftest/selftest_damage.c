@@ -9,11 +9,11 @@
  * node, to which no application of the test sends, into the gaps between the parts of slices, or
  * after the last slice. It ends with a panic, which says how many words were changed.
  *
- * The self-tests `pinned`, `unsent`, `unrung` and `brief` do only one thing while node 0 runs
+ * The self-tests `pinned`, `unsent`, `unrung` and `retracted` do only one thing while node 0 runs
  * (tests/apps/ptl_pinned.c). The last node writes into node 0's descriptors that operations on them
  * are pending, or into its block that sends are under way, which never end, or, once node 0 waits in
- * a barrier, into the node table that the last node was restarted. `brief` does so while nodes 0 and 1
- * wait in a barrier, rings node 0 only, and restores the value once node 0 has ended.
+ * a barrier, into the node table that the last node was restarted. `retracted` does so while nodes
+ * 0 and 1 wait in a barrier, rings node 0 only, and restores the value once node 0 has ended.
  *
  * Data: the state of the random numbers.
  */
@@ -338,7 +338,7 @@ bool unrung_test(void)
 	return pin(claim_restart);
 }
 
-bool brief_test(void)
+bool retracted_test(void)
 {
 	if (!node.region || node.size < 3)
 		return false;

@@ -9,11 +9,11 @@
  * of 3 nodes and "-SEED-COUNT". */
 bool damage_test(const char *words);
 
-/* The self-tests `pinned`, `unsent`, `unrung` and `brief`. False: they need a region of 2 nodes, brief
- * of 3. */
+/* The self-tests `pinned`, `unsent`, `unrung` and `retracted`. False: they need a region of 2 nodes,
+ * `retracted` of 3. */
 bool pinned_test(void);
 bool unsent_test(void);
 bool unrung_test(void);
-bool brief_test(void);
+bool retracted_test(void);
 
 #endif

@@ -142,7 +142,7 @@ static void nap(void)
 
 	if (!t.alarm) {
 		t.alarm = true;
-		timer_arm(deadline_in(NAP_NS));
+		ktimer_arm(deadline_in(NAP_NS));
 	}
 	cpu_halt();
 	count(COUNTER_HALTS, 1);
@@ -553,7 +553,7 @@ static void give_back(void)
 	cards_give_back(t.nic, &before);
 }
 
-bool frames_test(struct frames_shared *shared, void (*node_barrier)(void), unsigned parts)
+bool selftest_frames(struct frames_shared *shared, void (*node_barrier)(void), unsigned parts)
 {
 	uint64_t middle = places_middle(BUFFERS * sizeof(*t.heads) + PLACES_BYTES);
 	uint32_t largest;
@@ -561,11 +561,11 @@ bool frames_test(struct frames_shared *shared, void (*node_barrier)(void), unsig
 	t.shared = shared;
 	t.node_barrier = node_barrier;
 	if (!cards_number()) {
-		kernel_line("selftest: the nodes have no network cards (margay run --link virtio)");
+		console_line("selftest: the nodes have no network cards (margay run --link virtio)");
 		return false;
 	}
 	if (!middle) {
-		kernel_line("selftest: the segment is too small (margay run --mem)");
+		console_line("selftest: the segment is too small (margay run --mem)");
 		return false;
 	}
 	t.heads = (struct head *)(this_process()->segment.alias + middle);
@@ -592,7 +592,7 @@ bool frames_test(struct frames_shared *shared, void (*node_barrier)(void), unsig
 		bulk_streams(largest);
 		give_back();
 	}
-	timer_arm(NEVER);
+	ktimer_arm(NEVER);
 	memset(t.heads, 0, BUFFERS * sizeof(*t.heads) + PLACES_BYTES);
 	memset(shared, 0, sizeof(*shared));
 	return true;

@@ -23,6 +23,6 @@ enum frames_part { FRAMES_SIZES = 1, FRAMES_HALVES = 2, FRAMES_STREAMS = 4 };
 /* Runs these parts on both nodes; `node_barrier` waits for the other one. Messages may go over
  * card 0 afterwards. False: there are no cards, or too little memory. Frames that are
  * lost or damaged are counted and printed. */
-bool frames_test(struct frames_shared *shared, void (*node_barrier)(void), unsigned parts);
+bool selftest_frames(struct frames_shared *shared, void (*node_barrier)(void), unsigned parts);
 
 #endif

@@ -82,7 +82,7 @@ static void rest(void)
 {
 	nic->ops->interrupts(nic, 1);
 	if (!nic->ops->poll(nic, BUDGET)) {
-		timer_arm(deadline_in(NAP_NS));
+		ktimer_arm(deadline_in(NAP_NS));
 		cpu_halt();
 	}
 	nic->ops->interrupts(nic, 0);
@@ -184,7 +184,7 @@ bool incast_test(void)
 	struct nic before;
 
 	if (!node.region || node.size < 3 || !cards_number() || !middle) {
-		kernel_line("selftest: incast needs 3 nodes with network cards and some memory");
+		console_line("selftest: incast needs 3 nodes with network cards and some memory");
 		return false;
 	}
 	shared = (struct shared *)(region_slice(node.region, 0) + node.region->segment_offset +
@@ -198,7 +198,7 @@ bool incast_test(void)
 	while (node.id ? atomic_load(&shared->left) != 0 : atomic_load(&shared->left) < node.size)
 		rest();
 	cards_give_back(nic, &before);
-	timer_arm(NEVER);
+	ktimer_arm(NEVER);
 	memset(memory + sizeof(*shared), 0, MOST_BYTES);
 	if (node.id == 0)
 		memset(shared, 0, sizeof(*shared));

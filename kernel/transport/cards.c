@@ -90,7 +90,7 @@ static void close_noisy_line(uint32_t vector)
 	pic_close(vector);
 	for (uint32_t i = 0; i < number; i++)
 		cards[i]->silent |= NIC_UNHEARD;
-	kernel_line("cards: their interrupt line is held by another device; a timer polls them");
+	console_line("cards: their interrupt line is held by another device; a timer polls them");
 }
 
 /* A line may be shared: silences all cards. */

@@ -243,7 +243,7 @@ static inline void arm_with_slack(uint64_t due, bool delays)
 {
 	uint64_t slack = polled_ns + (is_steady() && !delays ? slack_ns : SLACK_NS);
 
-	timer_arm_by(due > polled_ns && due < slack ? slack : due);
+	ktimer_arm_by(due > polled_ns && due < slack ? slack : due);
 }
 
 /* Watchdog: whether nothing has happened since `ns` for long enough that an arrival may
@@ -261,7 +261,7 @@ static void set_timer(void)
 
 	arm_with_slack(now.at, now.delays);
 	if (parameters.control == CONTROL_WATCHDOG && !alert)
-		timer_arm_by(polled_ns + parameters.watchdog_us * NS_PER_US);
+		ktimer_arm_by(polled_ns + parameters.watchdog_us * NS_PER_US);
 }
 
 void link_frames_progress(void)

@@ -256,7 +256,7 @@ _Noreturn void link_shm_hold(uint32_t nid)
 	                   "a node to sleep"))
 		continue;
 	take(view_of(nid));
-	kernel_line("crash: node %u holds the lock of node %u", node.id, nid);
+	console_line("crash: node %u holds the lock of node %u", node.id, nid);
 	for (;;)
 		wait_halted(NEVER);
 }

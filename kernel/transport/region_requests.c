@@ -24,9 +24,10 @@ static void print_backtrace(void)
 
 	console_begin_report();
 	if (what_for)
-		kernel_line("rank %u (node %u) waits for %s", this_process()->rank, node.id, what_for);
+		console_line("rank %u (node %u) waits for %s", this_process()->rank, node.id,
+			     what_for);
 	else
-		kernel_line("rank %u (node %u) is computing", this_process()->rank, node.id);
+		console_line("rank %u (node %u) is computing", this_process()->rank, node.id);
 	if (user_frame()->rip)
 		report_application_frames(user_frame());
 	console_end_report();

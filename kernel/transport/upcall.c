@@ -149,7 +149,7 @@ int64_t sys_timer(uint64_t ns, uint64_t entry, uint64_t stack)
 	}
 	upcalls->timer = false;
 	decide();
-	timer_alarm(deadline_in(ns));
+	ktimer_alarm(deadline_in(ns));
 	return 0;
 }
 
@@ -240,5 +240,5 @@ int64_t sys_upcall_return(uint64_t detour)
 		user_frame()->rip = detour;
 		user_frame()->rsp -= MARGAY_DETOUR;
 	}
-	trap_return(user_frame());
+	cpu_trap_return(user_frame());
 }

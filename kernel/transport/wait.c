@@ -51,7 +51,7 @@ void wait_halted(uint64_t deadline)
 	bool outermost = !cpu->halted;
 	uint64_t before;
 
-	timer_arm_by(deadline);
+	ktimer_arm_by(deadline);
 	before = rdtsc();
 	cpu->halted = true;
 	cpu_halt();
@@ -60,7 +60,7 @@ void wait_halted(uint64_t deadline)
 	if (outermost)
 		count(COUNTER_HALTED_NS, tsc_to_ns(rdtsc()) - tsc_to_ns(before));
 	if (!link_frames && deadline != NEVER)
-		timer_arm(NEVER);
+		ktimer_arm(NEVER);
 }
 
 static bool spin(bool (*ready)(void *), void *arg, uint64_t until, bool once)
@@ -88,10 +88,10 @@ static void halt(uint64_t deadline)
 			return;
 		if (link_frames_alarm_at() < deadline)
 			deadline = link_frames_alarm_at();
-		timer_arm_within(deadline, EARLY_WAKE_NS);
+		ktimer_arm_within(deadline, EARLY_WAKE_NS);
 	}
 	if (node.own)
-		timer_arm_within(deadline_in(LOOK_NS), LOOK_NS);
+		ktimer_arm_within(deadline_in(LOOK_NS), LOOK_NS);
 	wait_halted(deadline);
 	if (node.own && now_ns() - looked >= LOOK_NS) {
 		looked = now_ns();

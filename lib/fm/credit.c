@@ -45,7 +45,7 @@ static void hear(const ptl_event_t *event)
 		fm_hear_grant(peer, event);
 		break;
 	case CONTROL_BARRIER:
-		fm.met[(event->match_bits >> 8) % BARRIER_ROUNDS]++;
+		fm.signals[(event->match_bits >> 8) % BARRIER_ROUNDS]++;
 		break;
 	}
 }

@@ -193,7 +193,8 @@ struct fm {
 	void *program_sp;               /* while a handler runs */
 	int pending;                    /* `event` has come and was not taken */
 	ptl_event_t event;
-	uint32_t barriers, met[BARRIER_ROUNDS];
+	uint32_t barriers;              /* barriers begun */
+	uint32_t signals[BARRIER_ROUNDS]; /* received so far for each round, of all barriers */
 	int probes;                     /* answers awaited */
 	int deaths;                     /* dead peers that fm_serve has not handled yet */
 	uint64_t serve_at;              /* when so many packets are taken, or none is left */
@@ -254,8 +255,7 @@ int fm_probe(struct peer *peer);
  * meanwhile. credit.c */
 int fm_is_due(void);
 
-/* Probes the ranks that handlers wait for: those that owe the rest of a message, or credit.
- * extract.c */
+/* Probes the ranks from which handlers expect the rest of a message, or credit. extract.c */
 void fm_probe_waits(void);
 
 /* Runs handlers whose credit has come, or whose peer has died. Only outside of handlers. Returns

@@ -57,13 +57,13 @@ static int open_memory(void)
 static int expose(int index, unsigned portal, void *start, size_t bytes, unsigned options,
 		  ptl_handle_eq_t eq)
 {
-	const ptl_process_id_t anyone = { PTL_NID_ANY, PTL_PID_ANY };
+	const ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 	const ptl_md_t md = {
 		.start = start, .length = bytes, .threshold = PTL_MD_THRESH_INF,
 		.options = PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE | options, .eq_handle = eq,
 	};
 	ptl_handle_md_t handle;
-	int error = PtlMEAttach(fm.ni, portal, anyone, 0, ~0ULL, PTL_RETAIN, PTL_INS_AFTER,
+	int error = PtlMEAttach(fm.ni, portal, any_process, 0, ~0ULL, PTL_RETAIN, PTL_INS_AFTER,
 				&fm.entries[index]);
 
 	return error == PTL_OK ? PtlMDAttach(fm.entries[index], md, PTL_RETAIN, &handle) : error;
@@ -176,7 +176,7 @@ static void release_all(void)
 
 int FM_initialize(void)
 {
-	int met;
+	int error;
 
 	if (fm.opens) {
 		fm.opens++;
@@ -191,8 +191,8 @@ int FM_initialize(void)
 		release_all();
 		return fail(ENOMEM);
 	}
-	met = PtlNIBarrier(fm.ni);
-	if (met != PTL_OK) {
+	error = PtlNIBarrier(fm.ni);
+	if (error != PTL_OK) {
 		release_all();
 		return fail(EHOSTDOWN);
 	}
@@ -202,7 +202,7 @@ int FM_initialize(void)
 
 int FM_finalize(void)
 {
-	int met;
+	int error;
 
 	if (!fm.opens)
 		return fail(EINVAL);
@@ -212,15 +212,15 @@ int FM_finalize(void)
 		fm.opens--;
 		return 0;
 	}
-	met = FM_barrier();
+	error = FM_barrier();
 	release_all();
-	return met ? fail(EHOSTDOWN) : 0;
+	return error ? fail(EHOSTDOWN) : 0;
 }
 
 /* ---- barrier ---- */
 
 /* Probes all ranks: 1 if one is gone, 2 if one has died rather than ended. */
-static int anyone_gone(void)
+static int any_gone(void)
 {
 	int gone = 0;
 
@@ -245,16 +245,16 @@ int FM_barrier(void)
 	for (unsigned round = 0, step = 1; step < fm.ranks; round++, step *= 2) {
 		fm_tell(&fm.peers[(fm.rank + step) % fm.ranks],
 			CONTROL_BARRIER | (uint64_t)round << 8, 0);
-		for (fm_look(); fm_ahead(fm.met[round], fm.barriers) < 0; fm_look()) {
+		for (fm_look(); fm_ahead(fm.signals[round], fm.barriers) < 0; fm_look()) {
 			int gone;
 
 			if (!fm_serve() && !fm_take_packet())
 				fm_sleep(PROBE_MS);
 			if (!fm_is_due())
 				continue;
-			gone = anyone_gone();
+			gone = any_gone();
 			fm_look();              /* it may have come before the death */
-			if (fm_ahead(fm.met[round], fm.barriers) >= 0)
+			if (fm_ahead(fm.signals[round], fm.barriers) >= 0)
 				break;
 			if (gone > 1 || (gone && ++idle * PROBE_MS > ENDED_MS))
 				return fail(EHOSTDOWN);

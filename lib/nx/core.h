@@ -128,7 +128,7 @@ struct peer {
 	struct peer *next_queued;
 	uint16_t next;                  /* first slot to try */
 	uint16_t used;                  /* slots in use, as far as this rank knows */
-	uint16_t untold;                /* slots returned but not yet reported to it */
+	uint16_t unreported;                /* slots returned but not yet reported to it */
 	uint8_t gone;                   /* it has ended or died */
 	double lost_at;                 /* then: when nothing of it comes any more, by dclock */
 	uint8_t probed;                 /* a probe is under way */

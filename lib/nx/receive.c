@@ -47,7 +47,7 @@ static void tell(uint32_t rank)
 	if (PtlPutRegion(nx.plain, (uintptr_t)(nx.freed + row), nx.window, PTL_NO_ACK_REQ,
 			 nx.peers[rank].process, PORTAL_CREDIT, 0, 0,
 			 (uint64_t)nx.rank * nx.window, 0) != PTL_NO_SPACE)
-		nx.peers[rank].untold = 0;
+		nx.peers[rank].unreported = 0;
 }
 
 /* Returns the slots of a message. */
@@ -65,8 +65,8 @@ static void give_back(uint32_t rank, unsigned int slot, uint64_t length, int is_
 		__atomic_store_n(&freed[i], (uint8_t)(freed[i] + 1), __ATOMIC_RELEASE);
 	if (rank == (uint32_t)nx.rank)
 		return;
-	nx.peers[rank].untold = (uint16_t)(nx.peers[rank].untold + count);
-	if (nx.peers[rank].untold >= (nx.window + 3) / 4)
+	nx.peers[rank].unreported = (uint16_t)(nx.peers[rank].unreported + count);
+	if (nx.peers[rank].unreported >= (nx.window + 3) / 4)
 		tell(rank);
 }
 

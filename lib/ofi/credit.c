@@ -30,7 +30,7 @@ static int32_t ahead(uint32_t a, uint32_t b)
 
 int mfi_credit_open(struct endpoint *ep)
 {
-	const ptl_process_id_t anybody = { PTL_NID_ANY, PTL_PID_ANY };
+	const ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 	uint32_t ranks = ep->domain->ranks;
 	uint32_t window = UNITS / 2 / ranks;
 	ptl_md_t md = {
@@ -62,7 +62,7 @@ int mfi_credit_open(struct endpoint *ep)
 		ep->limits[i] = window;
 	}
 	md.start = ep->limits;
-	error = PtlMEAttach(ep->domain->ni, PORTAL_CREDIT, anybody, 0, ~0ULL, PTL_UNLINK,
+	error = PtlMEAttach(ep->domain->ni, PORTAL_CREDIT, any_process, 0, ~0ULL, PTL_UNLINK,
 			    PTL_INS_AFTER, &entry);
 	if (error == PTL_OK)
 		error = PtlMDAttach(entry, md, PTL_RETAIN, &handle);

@@ -239,10 +239,11 @@ static struct fi_ops region_fid_ops = {
 
 static int region_attach(struct region *region)
 {
-	const ptl_process_id_t anybody = { PTL_NID_ANY, PTL_PID_ANY };
+	const ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 	ptl_handle_md_t handle;
-	int error = PtlMEAttach(region->domain->ni, PORTAL_REGION, anybody,
-				mfi_key_bits(region->fid.key), ~KEY_MASK, PTL_UNLINK, PTL_INS_AFTER, &region->entry);
+	int error = PtlMEAttach(region->domain->ni, PORTAL_REGION, any_process,
+				mfi_key_bits(region->fid.key), ~KEY_MASK, PTL_UNLINK,
+				PTL_INS_AFTER, &region->entry);
 
 	if (error != PTL_OK)
 		return error;

@@ -10,7 +10,7 @@
 #define OVERFLOW_BYTES  (64u << 10)
 #define BATCH           64u             /* allocated at a time */
 
-static const ptl_process_id_t anybody = { PTL_NID_ANY, PTL_PID_ANY };
+static const ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 static enum landing header_only = LANDS_NOWHERE;
 
 /* ---- overflow memory ---- */
@@ -29,7 +29,7 @@ static int attach(struct endpoint *ep, struct overflow *overflow)
 	int error;
 
 	overflow->full = 0;
-	error = PtlMEAttach(ep->domain->ni, PORTAL_MESSAGE, anybody, 0, ~BITS_LONG, PTL_UNLINK,
+	error = PtlMEAttach(ep->domain->ni, PORTAL_MESSAGE, any_process, 0, ~BITS_LONG, PTL_UNLINK,
 			    PTL_INS_AFTER, &entry);
 	if (error == PTL_OK)
 		error = PtlMDAttach(entry, md, PTL_UNLINK, &handle);
@@ -260,7 +260,7 @@ int mfi_early_open(struct endpoint *ep)
 		.user_ptr = &header_only, .eq_handle = ep->queues[QUEUE_EARLY],
 	};
 	ptl_handle_md_t handle;
-	int error = PtlMEAttach(ep->domain->ni, PORTAL_MESSAGE, anybody, BITS_LONG, ~BITS_LONG,
+	int error = PtlMEAttach(ep->domain->ni, PORTAL_MESSAGE, any_process, BITS_LONG, ~BITS_LONG,
 				PTL_UNLINK, PTL_INS_AFTER, &ep->behind);
 
 	if (error == PTL_OK)

@@ -22,7 +22,7 @@ MARGAY_EVENT_SLOTS(RX_SLOTS + EARLY_SLOTS + TX_EVENTS + CREDIT_SLOTS);
 _Static_assert(3 * (TX_SLOTS - TX_RESERVE) + TX_RESERVE + TX_PARTS + UNITS / 4 + PARKED_UNACKED <=
 	       TX_EVENTS, "no event of this side is lost");
 
-static const ptl_process_id_t anybody = { PTL_NID_ANY, PTL_PID_ANY };
+static const ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 
 static int bind_memory(struct endpoint *ep, unsigned int options, ptl_handle_eq_t eq,
 		       ptl_handle_md_t *handle)
@@ -73,7 +73,7 @@ static int open_pull(struct endpoint *ep)
 		.eq_handle = ep->queues[QUEUE_TX],
 	};
 	ptl_handle_md_t handle;
-	int error = PtlMEAttach(ep->domain->ni, PORTAL_PULL, anybody, 0, ~0ULL, PTL_UNLINK,
+	int error = PtlMEAttach(ep->domain->ni, PORTAL_PULL, any_process, 0, ~0ULL, PTL_UNLINK,
 				PTL_INS_AFTER, &ep->pull);
 
 	return error == PTL_OK ? PtlMDAttach(ep->pull, md, PTL_RETAIN, &handle) : error;

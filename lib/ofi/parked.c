@@ -17,10 +17,10 @@ _Static_assert(PARKED_MOST % (FIRST * sizeof(uint64_t)) == 0, "the bytes are who
 /* Attaches an entry of PORTAL_PULL before the one that matches all fetches. */
 static int attach(struct endpoint *ep, uint32_t bits, ptl_md_t md)
 {
-	const ptl_process_id_t anybody = { PTL_NID_ANY, PTL_PID_ANY };
+	const ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 	ptl_handle_md_t handle;
 	ptl_handle_me_t entry;
-	int error = PtlMEInsert(ep->pull, anybody, bits, 0xffffffffULL << PULL_SLOT_SHIFT,
+	int error = PtlMEInsert(ep->pull, any_process, bits, 0xffffffffULL << PULL_SLOT_SHIFT,
 				PTL_UNLINK, PTL_INS_BEFORE, &entry);
 
 	md.threshold = PTL_MD_THRESH_INF;

@@ -115,7 +115,7 @@ static inline int post_one(struct endpoint *ep, struct rx *rx)
 	} else if (rx->buffer.bytes == 0) {
 		md.options |= PTL_MD_MANAGE_REMOTE;     /* the event has a long message's origin */
 	}
-	ep->stirred = 1;
+	ep->active = 1;
 	return PtlMEMDPost(ep->domain->ni, ep->behind, rx->source, rx->bits,
 			   rx->ignore | BITS_LONG, PTL_UNLINK, PTL_INS_BEFORE, md, PTL_UNLINK,
 			   &rx->entry, &handle, ep->queues[QUEUE_EARLY]);

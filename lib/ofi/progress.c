@@ -246,7 +246,7 @@ static void tx_event(struct endpoint *ep, const ptl_event_t *event)
 
 static inline void dispatch(struct endpoint *ep, unsigned int queue, const ptl_event_t *event)
 {
-	ep->stirred = 1;
+	ep->active = 1;
 	switch (queue) {
 	case QUEUE_RX:
 		mfi_arrived(ep, event->md.user_ptr, event);

@@ -288,7 +288,7 @@ struct endpoint {
 	int parked_refused;             /* the kernel had no entries left for `drained` */
 	uint16_t telling;               /* list of fetches that have ended, and whose senders'
 	                                   bytes are not set yet: first slot, or TX_SLOTS */
-	int stirred;                    /* an operation has begun or an event has come since
+	int active;                     /* an operation has begun or an event has come since
 	                                 * fi_cq_read last found nothing */
 
 	struct rx *rx_free, *rx_batches;

@@ -124,14 +124,14 @@ static int is_idle(struct cq *cq, struct endpoint *ep)
 {
 	unsigned long now = ticks();
 
-	if (ep->stirred) {
+	if (ep->active) {
 		cq->idle = 0;
 	} else if (now - cq->idle_since > IDLE_TICKS) {
 		if (cq->idle)           /* it computes between polls */
 			cq->waits = 0;
 		cq->idle = 0;
 	}
-	ep->stirred = 0;
+	ep->active = 0;
 	cq->idle_since = now;
 	return ++cq->idle > looks_of(cq);
 }
@@ -140,7 +140,7 @@ static int is_idle(struct cq *cq, struct endpoint *ep)
 static void wait_idle(struct cq *cq, struct endpoint *ep)
 {
 	mfi_wait(ep, cq->waits == TRUSTED ? TRUSTED_MS : IDLE_MS);
-	if (ep->stirred && cq->waits < TRUSTED)
+	if (ep->active && cq->waits < TRUSTED)
 		cq->waits++;
 	cq->idle_since = ticks();
 }

@@ -59,7 +59,7 @@ static int start_one(struct endpoint *ep, const struct access *access, ptl_proce
 	uint64_t offset = access->remote.pieces->addr + access->remote.at;
 	uint64_t local = side_address(&access->local);
 
-	ep->stirred = 1;
+	ep->active = 1;
 	switch (access->action) {
 	case READ:
 		return PtlGetRegion(ep->fetched, local, bytes, target, PORTAL_REGION, 0, bits,

@@ -52,9 +52,9 @@ static int put(struct endpoint *ep, ptl_handle_md_t md, uint64_t at, size_t byte
 {
 	int error;
 
-	ep->stirred = 1;
-	while ((error = PtlPutRegion(md, at, bytes, ack, ep->peers[rank].process, PORTAL_MESSAGE, 0, match, offset,
-				     header)) == PTL_NO_SPACE)
+	ep->active = 1;
+	while ((error = PtlPutRegion(md, at, bytes, ack, ep->peers[rank].process, PORTAL_MESSAGE,
+				     0, match, offset, header)) == PTL_NO_SPACE)
 		mfi_make_room(ep);
 	return mfi_error(error);
 }
@@ -128,7 +128,7 @@ static int send_short(struct endpoint *ep, uint32_t rank, const struct send *sen
  * kernel has no room for its pieces. Messages that wait for their receives may hold all of it. */
 static int expose_pieces(struct endpoint *ep, uint16_t slot, const struct buffer *buffer)
 {
-	const ptl_process_id_t anybody = { PTL_NID_ANY, PTL_PID_ANY };
+	const ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 	const ptl_md_t md = {
 		.start = buffer->pieces, .length = buffer->count, .threshold = PTL_MD_THRESH_INF,
 		.options = PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE | PTL_MD_IOVEC |
@@ -137,7 +137,7 @@ static int expose_pieces(struct endpoint *ep, uint16_t slot, const struct buffer
 	};
 	ptl_handle_me_t entry;
 
-	return mfi_error(PtlMEMDPost(ep->domain->ni, ep->pull, anybody, slot, 0xffffffffULL << 32,
+	return mfi_error(PtlMEMDPost(ep->domain->ni, ep->pull, any_process, slot, 0xffffffffULL << 32,
 				     PTL_UNLINK, PTL_INS_BEFORE, md, PTL_RETAIN, &entry,
 				     &ep->tx[slot].md, PTL_EQ_NONE));
 }
@@ -446,7 +446,7 @@ inject(struct fid_ep *fid, const void *buf, size_t len, uint64_t data, fi_addr_t
 	if (len >= ep->at_once || dest >= ep->ranks || peer->deferred ||
 	    (int32_t)(peer->limit - peer->sent - units) < (int32_t)(ep->window_least / 2))
 		return inject_any(fid, buf, len, data, dest, bits);
-	ep->stirred = 1;
+	ep->active = 1;
 	error = PtlPutRegion(ep->plain, (uintptr_t)buf, len, PTL_NO_ACK_REQ, peer->process,
 			     PORTAL_MESSAGE, 0, bits, 0,
 			     data << 32 | (peer->granted & 0x7fffffffu));

@@ -91,7 +91,7 @@ struct record {
 struct peer {
 	ptl_process_id_t process;
 	uint32_t sent, returned;        /* messages sent to it; messages known to be taken */
-	uint32_t owed;                  /* messages taken from it and not yet acknowledged */
+	uint32_t unacked;                  /* messages taken from it and not yet acknowledged */
 	uint8_t dead, probed, wanted;   /* wanted: something waits for it */
 	uint8_t asked;                  /* for a thread that a dead node was sending it */
 	uint8_t ended;                  /* has called pm2_end; of rank 0: all have */

@@ -26,7 +26,7 @@
 #define BROKEN_US     1000u
 
 static volatile int rung;               /* the queue of INTERRUPTS may have events */
-static const ptl_process_id_t anyone = { PTL_NID_ANY, PTL_PID_ANY };
+static const ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 
 /* ---- death ---- */
 
@@ -139,10 +139,10 @@ static void taken(int from)
 {
 	struct peer *peer = &pm2.peers[from];
 
-	if (++peer->owed < (pm2.window + 1) / 2 || peer->dead)
+	if (++peer->unacked < (pm2.window + 1) / 2 || peer->dead)
 		return;
-	pm2_tell(from, KIND_CREDIT, peer->owed);
-	peer->owed = 0;
+	pm2_tell(from, KIND_CREDIT, peer->unacked);
+	peer->unacked = 0;
 }
 
 /* Each node tells rank 0 that it leaves; rank 0 tells all when all have. */
@@ -414,7 +414,7 @@ void pm2_wait(uint64_t until)
 static int attach(ptl_pt_index_t portal, ptl_match_bits_t bits, ptl_match_bits_t ignored,
 		  ptl_md_t md, ptl_handle_me_t *entry, ptl_handle_md_t *handle)
 {
-	int rc = PtlMEAttach(pm2.ni, portal, anyone, bits, ignored, PTL_UNLINK, PTL_INS_AFTER,
+	int rc = PtlMEAttach(pm2.ni, portal, any_process, bits, ignored, PTL_UNLINK, PTL_INS_AFTER,
 			     entry);
 
 	return rc == PTL_OK ? PtlMDAttach(*entry, md, PTL_RETAIN, handle) : rc;

@@ -95,14 +95,14 @@ static int compare_with_first(void)
 			 .eq_handle = PTL_EQ_NONE };
 	ptl_md_t into = { .start = &first, .length = sizeof(first), .threshold = PTL_MD_THRESH_INF,
 			  .options = PTL_MD_EVENT_START_DISABLE, .eq_handle = pm2.queues[POLLS] };
-	const ptl_process_id_t anyone = { PTL_NID_ANY, PTL_PID_ANY };
+	const ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 	ptl_handle_me_t entry;
 	ptl_handle_md_t md;
 	ptl_event_t event;
 	int rc;
 
 	own.options |= PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE;
-	rc = PtlMEAttach(pm2.ni, PM2_ASK_PORTAL, anyone, 1, 0, PTL_UNLINK, PTL_INS_AFTER, &entry);
+	rc = PtlMEAttach(pm2.ni, PM2_ASK_PORTAL, any_process, 1, 0, PTL_UNLINK, PTL_INS_AFTER, &entry);
 	if (rc == PTL_OK)
 		rc = PtlMDAttach(entry, own, PTL_RETAIN, &md);
 	if (rc != PTL_OK || PtlNIBarrier(pm2.ni) != PTL_OK)

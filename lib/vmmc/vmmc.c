@@ -160,13 +160,13 @@ static int descriptors(void)
 /* Attaches the entries that other ranks use from the start. */
 static int entries(void)
 {
-	ptl_process_id_t anyone = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
+	ptl_process_id_t any_process = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
 	unsigned options = PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE;
-	int result = vmmc_attach(PORTAL_PING, anyone, 0, memory(NULL, 0, options |
+	int result = vmmc_attach(PORTAL_PING, any_process, 0, memory(NULL, 0, options |
 	                         PTL_MD_EVENT_END_DISABLE, PTL_EQ_NONE), PTL_RETAIN, &vmmc.ping);
 
 	if (!result)
-		result = vmmc_attach(PORTAL_CONTROL, anyone, 0,
+		result = vmmc_attach(PORTAL_CONTROL, any_process, 0,
 		                     memory(vmmc.slots, (size_t)vmmc.size * VMMC_NAME_BYTES,
 		                            options, vmmc.requests), PTL_RETAIN, &vmmc.control);
 	if (!result && vmmc.copies)

@@ -74,7 +74,7 @@ static void advance(struct link *link, struct flow *flow, uint32_t n)
 		if (send->unsignalled == UNSIGNALLED_ALONE && !send->with_card)
 			message_free(link, send, index);
 		else
-			message_end(link, index, 0);
+			send_end(link, index, 0);
 	}
 }
 

@@ -94,7 +94,7 @@ void timer_give_up(struct link *link, struct flow *flow);
 /* Queue the short request in this room, which is in the next free record or in a batch. Returns
  * as link_fast_send does: 1 if the request has joined a batch that is still delayed. */
 __attribute__((noinline))
-int message_fast_send(struct link *link, struct link_room room, uint64_t now, uint32_t bytes);
+int send_fast(struct link *link, struct link_room room, uint64_t now, uint32_t bytes);
 /* An unsignalled message is acknowledged and the card is done with it: free its record. */
 static inline void message_free(struct link *link, struct send *send, uint32_t index)
 {
@@ -106,9 +106,9 @@ static inline void message_free(struct link *link, struct send *send, uint32_t i
 }
 /* A message is acknowledged: report that now. Or it has failed: report it when the card has read
  * all of its frames. */
-__attribute__((noinline)) void message_end(struct link *link, uint32_t send, int fail);
+__attribute__((noinline)) void send_end(struct link *link, uint32_t send, int fail);
 /* The card has read one more frame of a message. */
-void message_card_done(struct link *link, uint32_t send);
+void send_card_done(struct link *link, uint32_t send);
 
 /* ---- transmit.c ---- */
 

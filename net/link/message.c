@@ -155,7 +155,7 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 	return LINK_OK;
 }
 
-int message_fast_send(struct link *link, struct link_room room, uint64_t now, uint32_t bytes)
+int send_fast(struct link *link, struct link_room room, uint64_t now, uint32_t bytes)
 {
 	struct flow *flow = room.flow;
 	int joins = room.header != link_message(link)->header;
@@ -250,7 +250,7 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 
 	link->now = now;
 	if (!is_quiet(link, flow))
-		return message_fast_send(link, room, now, bytes);
+		return send_fast(link, room, now, bytes);
 	link->sends.free = send->next;
 	record_count(&link->sends);
 	link->sends_used[LINK_REQUESTS]++;
@@ -345,7 +345,7 @@ static void release(struct link *link, uint32_t index)
 /* Success is reported at once: the acknowledging frame may carry the peer's answer, and the user
  * must see the end of a message before anything that the message causes. Failure is reported when
  * the card has read all frames, as until then the message may still arrive. */
-void message_end(struct link *link, uint32_t index, int fail)
+void send_end(struct link *link, uint32_t index, int fail)
 {
 	struct send *send = record_at(&link->sends, index);
 
@@ -364,7 +364,7 @@ void message_end(struct link *link, uint32_t index, int fail)
 	}
 }
 
-void message_card_done(struct link *link, uint32_t index)
+void send_card_done(struct link *link, uint32_t index)
 {
 	struct send *send = send_at(link, index);
 

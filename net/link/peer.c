@@ -35,7 +35,7 @@ void peer_lose(struct link *link, uint32_t node, int bump, uint32_t theirs)
 			struct send *message = record_at(&link->sends, send[lane]);
 			uint32_t next = message->next;
 
-			message_end(link, send[lane], 1);
+			send_end(link, send[lane], 1);
 			send[lane] = next;
 		}
 	}

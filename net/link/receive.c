@@ -277,11 +277,11 @@ static void any_transmitted(struct link *link, uint64_t now, uint64_t cookie)
 			link->bulk.full = 0;
 		}
 		for (uint32_t i = 0; i < transmit->messages; i++)
-			message_card_done(link, transmit->frames[i]);
+			send_card_done(link, transmit->frames[i]);
 		record_free(&link->transmits, (uint32_t)cookie);
 	}
 	if (message != NO_RECORD)
-		message_card_done(link, message);
+		send_card_done(link, message);
 	transmit(link, now);
 }
 

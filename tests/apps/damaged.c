@@ -27,7 +27,7 @@ static ptl_md_t memory(void *start, size_t bytes, unsigned options, ptl_handle_e
 
 static void prepare(void)
 {
-	ptl_process_id_t anyone = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
+	ptl_process_id_t any_process = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
 	ptl_handle_me_t me;
 	ptl_handle_md_t md;
 	int interfaces;
@@ -36,7 +36,7 @@ static void prepare(void)
 	PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &ni);
 	PtlEQAlloc(ni, EVENTS, PTL_EQ_HANDLER_NONE, &eq);
 	PtlEQAlloc(ni, EVENTS, PTL_EQ_HANDLER_NONE, &own);
-	if (PtlMEAttach(ni, PORTAL, anyone, 1, 0, PTL_RETAIN, PTL_INS_AFTER, &me) == PTL_OK)
+	if (PtlMEAttach(ni, PORTAL, any_process, 1, 0, PTL_RETAIN, PTL_INS_AFTER, &me) == PTL_OK)
 		PtlMDAttach(me, memory(in, sizeof in, PTL_MD_OP_PUT | PTL_MD_OP_GET |
 		                       PTL_MD_MANAGE_REMOTE, eq), PTL_RETAIN, &md);
 }

@@ -103,7 +103,7 @@ static void beside(long calls)
 	                        PTL_EQ_NONE), PTL_RETAIN);
 	EQUAL(PtlMDBind(r.job.ni, memory(&next, 8, PTL_MD_THRESH_INF, 0, r.own), PTL_RETAIN, &md),
 	      PTL_OK);
-	meet(&r);
+	sync_ranks(&r);
 	if (margay_rank() == 0) {
 		int fd = open("bytes", O_RDWR | O_CREAT | O_TRUNC, 0644);
 
@@ -126,7 +126,7 @@ static void beside(long calls)
 			expect(r.own, PTL_EVENT_ACK);
 		}
 	}
-	meet(&r);
+	sync_ranks(&r);
 }
 
 /* killed: a rank writes records until its machine is killed; the others wait for "stop". */

@@ -12,7 +12,7 @@ static int target;                        /* its rank */
 static ptl_handle_eq_t eq;                /* events of this process as a target */
 static ptl_handle_eq_t own;               /* and as an initiator */
 
-static ptl_process_id_t anyone(void)
+static ptl_process_id_t any_process(void)
 {
 	ptl_process_id_t id = { .addr_kind = PTL_ADDR_NID, .nid = PTL_ID_ANY, .pid = PTL_ID_ANY };
 
@@ -56,8 +56,8 @@ static void case_lists(void)
 	ptl_size_t events;
 
 	if (self.rid == target) {
-		OK(PtlMEAttach(ni, PORTAL, anyone(), 7, 0, PTL_UNLINK, &me));
-		EQUAL(PtlMEAttach(ni, PORTAL, anyone(), 8, 0, PTL_UNLINK, &again), PTL_INUSE);
+		OK(PtlMEAttach(ni, PORTAL, any_process(), 7, 0, PTL_UNLINK, &me));
+		EQUAL(PtlMEAttach(ni, PORTAL, any_process(), 8, 0, PTL_UNLINK, &again), PTL_INUSE);
 		OK(PtlMDAttach(me, region(in + PIECE, PIECE, 1, PTL_MD_OP_PUT, eq), PTL_UNLINK,
 		               &md[1]));
 		EQUAL(PtlMDAttach(me, region(in, PIECE, 1, PTL_MD_OP_PUT, eq), PTL_UNLINK, NULL),
@@ -87,7 +87,7 @@ static void case_lists(void)
 			EQUAL(events, 2 - i);
 		}
 		EQUAL(PtlMDUnlink(md[0]), PTL_INV_MD);
-		OK(PtlMEAttach(ni, PORTAL, anyone(), 7, 0, PTL_UNLINK, &again));
+		OK(PtlMEAttach(ni, PORTAL, any_process(), 7, 0, PTL_UNLINK, &again));
 		OK(PtlMEUnlink(again));
 		EQUAL(PtlMEUnlink(again), PTL_INV_ME);
 	}
@@ -99,7 +99,7 @@ static void case_truncation(void)
 	ptl_handle_me_t first, second;
 
 	if (self.rid == target) {
-		OK(PtlMEAttach(ni, PORTAL, anyone(), 7, 0, PTL_RETAIN, &first));
+		OK(PtlMEAttach(ni, PORTAL, any_process(), 7, 0, PTL_RETAIN, &first));
 		OK(PtlMDAttach(first, region(in, PIECE, PTL_MD_THRESH_INF, PTL_MD_OP_PUT, eq),
 		               PTL_RETAIN, NULL));
 		OK(PtlMEInsert(first, rank_id(0), 7, 0, PTL_RETAIN, PTL_INS_AFTER, &second));
@@ -132,7 +132,7 @@ static void case_drops(void)
 
 	OK(PtlNIStatus(ni, PTL_SR_DROP_COUNT, &before));
 	if (self.rid == target)
-		OK(PtlMEAttach(ni, PORTAL, anyone(), 8, 0, PTL_RETAIN, &me));
+		OK(PtlMEAttach(ni, PORTAL, any_process(), 8, 0, PTL_RETAIN, &me));
 	OK(PtlNIBarrier(ni));
 	if (self.rid == 0) {
 		OK(PtlMDBind(ni, region(out, 5, PTL_MD_THRESH_INF, 0, own), &md));
@@ -157,7 +157,7 @@ static void case_get(void)
 	ptl_handle_md_t md;
 
 	if (self.rid == target) {
-		OK(PtlMEAttach(ni, PORTAL, anyone(), 7, 0, PTL_UNLINK, &me));
+		OK(PtlMEAttach(ni, PORTAL, any_process(), 7, 0, PTL_UNLINK, &me));
 		memset(in, 3, PIECE);
 		OK(PtlMDAttach(me, region(in, PIECE, 1, PTL_MD_OP_GET, eq), PTL_UNLINK, NULL));
 	}
@@ -186,7 +186,7 @@ static void case_update(void)
 	if (self.rid == target) {
 		OK(PtlMEAttach(ni, PORTAL, rank_id(0), 7, 0, PTL_RETAIN, &gone));
 		OK(PtlMDAttach(gone, region(NULL, 0, 1, PTL_MD_OP_PUT, eq), PTL_UNLINK, NULL));
-		OK(PtlMEInsert(gone, anyone(), 7, 0, PTL_RETAIN, PTL_INS_AFTER, &me));
+		OK(PtlMEInsert(gone, any_process(), 7, 0, PTL_RETAIN, PTL_INS_AFTER, &me));
 		OK(PtlMDAttach(me, region(in, PIECE, 0, PTL_MD_OP_PUT, eq), PTL_RETAIN, &md));
 	}
 	OK(PtlNIBarrier(ni));
@@ -232,7 +232,7 @@ static void case_overrun(void)
 
 	if (self.rid == target) {
 		OK(PtlEQAlloc(ni, 2, &small));
-		OK(PtlMEAttach(ni, PORTAL, anyone(), 7, 0, PTL_RETAIN, &me));
+		OK(PtlMEAttach(ni, PORTAL, any_process(), 7, 0, PTL_RETAIN, &me));
 		OK(PtlMDAttach(me, region(NULL, 0, PTL_MD_THRESH_INF, PTL_MD_OP_PUT, small), PTL_RETAIN,
 		               NULL));
 	}
@@ -302,7 +302,7 @@ static void case_access(void)
 		EQUAL(PtlACEntry(ni, 1, group, 32), PTL_PT_INV_INDEX);
 		group.gid++;
 		EQUAL(PtlACEntry(ni, 1, group, PORTAL), PTL_INV_PROC);
-		OK(PtlMEAttach(ni, PORTAL, anyone(), 7, 0, PTL_RETAIN, &me));
+		OK(PtlMEAttach(ni, PORTAL, any_process(), 7, 0, PTL_RETAIN, &me));
 		OK(PtlMDAttach(me, region(NULL, 0, PTL_MD_THRESH_INF, PTL_MD_OP_PUT, eq), PTL_RETAIN,
 		               NULL));
 	}
@@ -333,8 +333,8 @@ static void case_errors(void)
 	EQUAL(other == ni, 1);
 	EQUAL(PtlNIHandle(12345, &other), PTL_INV_HANDLE);
 	EQUAL(PtlNIStatus(ni, 12345, &value), PTL_INV_SR_INDX);
-	EQUAL(PtlMEAttach(ni, 32, anyone(), 0, 0, PTL_RETAIN, &me), PTL_INV_PTINDEX);
-	EQUAL(PtlMEInsert(12345, anyone(), 0, 0, PTL_RETAIN, PTL_INS_AFTER, &me), PTL_INV_ME);
+	EQUAL(PtlMEAttach(ni, 32, any_process(), 0, 0, PTL_RETAIN, &me), PTL_INV_PTINDEX);
+	EQUAL(PtlMEInsert(12345, any_process(), 0, 0, PTL_RETAIN, PTL_INS_AFTER, &me), PTL_INV_ME);
 	EQUAL(PtlMDUnlink(12345), PTL_INV_MD);
 	EQUAL(PtlEQGet(12345, &event), PTL_INV_EQ);
 	EQUAL(PtlEQGet(eq, &event), PTL_EQ_EMPTY);

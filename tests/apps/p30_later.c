@@ -13,7 +13,7 @@ enum { PORTAL = 5, PIECE = 16 };
 static char in[4 * PIECE], out[PIECE];
 static ptl_handle_eq_t eq, own;           /* events as a target, as an initiator */
 
-static ptl_process_id_t anyone(void)
+static ptl_process_id_t any_process(void)
 {
 	ptl_process_id_t id = { .addr_kind = PTL_ADDR_NID, .nid = PTL_ID_ANY, .pid = PTL_ID_ANY };
 
@@ -48,7 +48,7 @@ static void case_sent(void)
 	ptl_size_t events;
 	char got[PIECE];
 
-	OK(PtlMEAttach(ni, PORTAL, anyone(), 7, 0, PTL_RETAIN, &me));
+	OK(PtlMEAttach(ni, PORTAL, any_process(), 7, 0, PTL_RETAIN, &me));
 	OK(PtlMDAttach(me, limited(in, PIECE, PIECE, PTL_MD_OP_GET | PTL_MD_OP_PUT |
 	                           PTL_MD_MANAGE_REMOTE, PTL_EQ_NONE), PTL_RETAIN, &md));
 	OK(PtlMDBind(ni, limited(got, PIECE, PIECE, 0, own), &source));
@@ -86,7 +86,7 @@ static void case_max_offset(void)
 	ptl_event_t event;
 	ptl_md_t old, new;
 
-	OK(PtlMEAttach(ni, PORTAL, anyone(), 7, 0, PTL_UNLINK, &me));
+	OK(PtlMEAttach(ni, PORTAL, any_process(), 7, 0, PTL_UNLINK, &me));
 	OK(PtlMDAttach(me, limited(in, sizeof in, PIECE, PTL_MD_OP_PUT, eq), PTL_UNLINK, &md));
 	put(PIECE);                       /* at 0 */
 	put(1);                           /* at PIECE, the last allowed offset */
@@ -98,7 +98,7 @@ static void case_max_offset(void)
 	EQUAL(PtlMDUnlink(md), PTL_INV_MD);       /* unlinked with its entry */
 	EQUAL(PtlMEUnlink(me), PTL_INV_ME);
 
-	OK(PtlMEAttach(ni, PORTAL, anyone(), 7, 0, PTL_RETAIN, &me));
+	OK(PtlMEAttach(ni, PORTAL, any_process(), 7, 0, PTL_RETAIN, &me));
 	OK(PtlMDAttach(me, limited(in, sizeof in, 0, PTL_MD_OP_PUT | PTL_MD_TRUNCATE, eq),
 	               PTL_RETAIN, &md));
 	put(0);                           /* the offset stays 0, so it always accepts */
@@ -133,7 +133,7 @@ static void case_timeout(void)
 	EQUAL(PtlEQWait_timeout(eq, &event, 1), PTL_EQ_EMPTY);
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	CHECK((end.tv_sec - start.tv_sec) * 1000000000L + end.tv_nsec - start.tv_nsec >= 1000000000L);
-	OK(PtlMEAttach(ni, PORTAL, anyone(), 7, 0, PTL_RETAIN, &me));
+	OK(PtlMEAttach(ni, PORTAL, any_process(), 7, 0, PTL_RETAIN, &me));
 	OK(PtlMDAttach(me, limited(in, PIECE, PIECE, PTL_MD_OP_PUT, eq), PTL_RETAIN, NULL));
 	put(1);
 	OK(PtlEQWait_timeout(eq, &event, 0x7fffffff));

@@ -1,6 +1,6 @@
 /*
  * Two roles for the tests of the Portals rules: rank 0 starts operations, rank 1 is their target
- * (rank 0 again if the job has one rank). Further ranks only take part in meet(). Each case
+ * (rank 0 again if the job has one rank). Further ranks only take part in sync_ranks(). Each case
  * attaches its own entries; close_case() checks that all are gone and that no event is left.
  */
 #ifndef TESTS_APPS_PTL_H
@@ -52,7 +52,7 @@ static inline void open_roles(struct roles *r)
 	job_barrier(&r->job);
 }
 
-#define meet(r) job_barrier(&(r)->job)
+#define sync_ranks(r) job_barrier(&(r)->job)
 
 /* The next event of a queue, which must be of this kind. */
 static inline ptl_event_t expect_at(const char *file, int line, ptl_handle_eq_t eq,
@@ -95,11 +95,11 @@ static inline ptl_md_t memory(void *start, size_t length, int threshold, unsigne
 static inline ptl_handle_me_t attach(struct roles *r, uint64_t bits, uint64_t ignore, ptl_md_t md,
                                      ptl_unlink_t unlink)
 {
-	ptl_process_id_t anyone = { PTL_NID_ANY, PTL_PID_ANY };
+	ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 	ptl_handle_me_t me;
 	ptl_handle_md_t handle;
 
-	EQUAL(PtlMEAttach(r->job.ni, PT, anyone, bits, ignore, unlink, PTL_INS_AFTER, &me), PTL_OK);
+	EQUAL(PtlMEAttach(r->job.ni, PT, any_process, bits, ignore, unlink, PTL_INS_AFTER, &me), PTL_OK);
 	EQUAL(PtlMDAttach(me, md, unlink, &handle), PTL_OK);
 	return me;
 }
@@ -144,7 +144,7 @@ static inline void put_dropped(struct roles *r, size_t bytes, uint64_t bits, uin
 /* On all ranks: checks that nothing of this case is left. */
 static inline void close_case(struct roles *r, const char *name)
 {
-	meet(r);
+	sync_ranks(r);
 	expect_empty(r->eq);
 	expect_empty(r->own);
 	EQUAL(status(r, PTL_SR_ME_USED), r->mes);
@@ -153,7 +153,7 @@ static inline void close_case(struct roles *r, const char *name)
 	while (status(r, PTL_SR_OP_USED))
 		;                      /* the next barrier's signal may be in flight */
 	memset(r->in, 0, sizeof r->in);
-	meet(r);
+	sync_ranks(r);
 	if (r->job.rank == 0)
 		printf("ok %s\n", name);
 }

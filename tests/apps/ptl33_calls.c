@@ -41,7 +41,7 @@ static void want(long value, long wanted, const char *what, int line)
 	}
 }
 
-static void meet(void)
+static void sync_ranks(void)
 {
 	CALL(PtlNIBarrier, (ni));
 }
@@ -133,23 +133,23 @@ static void open_interface(void)
 /* A window in two separate pieces, after an entry that matches nothing. */
 static void open_window(void)
 {
-	ptl_process_id_t anyone, nobody;
+	ptl_process_id_t any_process, no_process;
 	ptl_handle_me_t first;
 	ptl_handle_md_t md;
 	ptl_md_iovec_t pieces[2];
 	ptl_uid_t uid;
 	ptl_jid_t jid;
 
-	anyone.nid = PTL_NID_ANY;
-	anyone.pid = PTL_PID_ANY;
-	nobody.nid = me_id.nid + 1000;
-	nobody.pid = me_id.pid;
+	any_process.nid = PTL_NID_ANY;
+	any_process.pid = PTL_PID_ANY;
+	no_process.nid = me_id.nid + 1000;
+	no_process.pid = me_id.pid;
 	CALL(PtlGetUid, (ni, &uid));
 	CALL(PtlGetJid, (ni, &jid));
-	CALL(PtlACEntry, (ni, 2, anyone, uid, jid, PTL_PT_INDEX_ANY));
-	WANT(PtlACEntry(ni, 4, anyone, uid, jid, PTL_PT_INDEX_ANY), PTL_AC_INDEX_INVALID);
-	CALL(PtlMEAttachAny, (ni, &window_pt, nobody, 0, ~0ULL, PTL_RETAIN, &first));
-	CALL(PtlMEInsert, (first, anyone, 0xfeed, 0xffff, PTL_UNLINK, PTL_INS_AFTER, &window_me));
+	CALL(PtlACEntry, (ni, 2, any_process, uid, jid, PTL_PT_INDEX_ANY));
+	WANT(PtlACEntry(ni, 4, any_process, uid, jid, PTL_PT_INDEX_ANY), PTL_AC_INDEX_INVALID);
+	CALL(PtlMEAttachAny, (ni, &window_pt, no_process, 0, ~0ULL, PTL_RETAIN, &first));
+	CALL(PtlMEInsert, (first, any_process, 0xfeed, 0xffff, PTL_UNLINK, PTL_INS_AFTER, &window_me));
 	CALL(PtlMEUnlink, (first));
 	pieces[0].iov_base = window + WORDS / 2;
 	pieces[0].iov_len = sizeof window / 2;
@@ -263,7 +263,7 @@ static void last_message(void)
 		then.threshold = 1;
 		CALL(PtlMDUpdate, (window_md, NULL, &then, target_eq));
 	}
-	meet();
+	sync_ranks();
 	if (is_initiator) {
 		ptl_md_t once = descriptor(local, sizeof local, 0, send_eq);
 
@@ -312,10 +312,10 @@ int main(void)
 	open_window();
 	if (!is_target)
 		CALL(PtlMEUnlink, (window_me));
-	meet();
+	sync_ranks();
 	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
 		parts[i].run();
-		meet();
+		sync_ranks();
 		if (is_initiator)
 			printf("ok %s\n", parts[i].name);
 	}

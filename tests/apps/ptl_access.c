@@ -5,7 +5,7 @@
  */
 #include "ptl.h"
 
-enum { NOBODY = 0xfffffffe };     /* an id that no process has */
+enum { NO_PROCESS = 0xfffffffe };     /* an id that no process has */
 
 static uint32_t uid, jid;         /* of the job */
 
@@ -86,7 +86,7 @@ static void case_defaults(struct roles *r)
 		before = status(r, PTL_SR_DROP_COUNT);
 		me = attach(r, 1, 0, memory(r->in, 64, PTL_MD_THRESH_INF, PTL_MD_OP_PUT, r->eq), PTL_RETAIN);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		ptl_handle_md_t md;
 
@@ -102,7 +102,7 @@ static void case_defaults(struct roles *r)
 		}
 		EQUAL(PtlMDUnlink(md), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		expect(r->eq, PTL_EVENT_PUT_END);
 		EQUAL(status(r, PTL_SR_DROP_COUNT), before + 2 * sizeof refused / sizeof refused[0]);
@@ -129,7 +129,7 @@ static void case_entries(struct roles *r)
 		{ from, uid, PTL_JID_NONE, PT, 0 },
 		{ from, uid, jid, PT + 1, 0 },
 		{ from, uid, jid, 0, 0 },
-		{ { NOBODY, NOBODY }, NOBODY, NOBODY, 63, 0 },
+		{ { NO_PROCESS, NO_PROCESS }, NO_PROCESS, NO_PROCESS, 63, 0 },
 	};
 	enum { ENTRIES = sizeof entries / sizeof entries[0] };
 	ptl_handle_me_t me = 0;
@@ -147,7 +147,7 @@ static void case_entries(struct roles *r)
 		if (r->target)
 			EQUAL(PtlACEntry(r->job.ni, ac, entries[i].id, entries[i].uid, entries[i].jid,
 			                 entries[i].pt), PTL_OK);
-		meet(r);
+		sync_ranks(r);
 		if (r->initiator) {
 			int wanted = entries[i].admits ? PTL_NI_OK : PTL_NI_DROPPED;
 			ptl_handle_md_t md;
@@ -164,7 +164,7 @@ static void case_entries(struct roles *r)
 			EQUAL(expect(r->own, PTL_EVENT_REPLY_END).ni_fail_type, wanted);
 			EQUAL(PtlMDUnlink(md), PTL_OK);
 		}
-		meet(r);
+		sync_ranks(r);
 		if (r->target && entries[i].admits) {
 			EQUAL(expect(r->eq, PTL_EVENT_PUT_END).hdr_data, i);
 			expect(r->eq, PTL_EVENT_GET_END);
@@ -193,11 +193,11 @@ static void case_each_rank(struct roles *r)
 	for (int admitted = 0; admitted < size; admitted++) {
 		if (r->job.rank == 0)
 			EQUAL(PtlACEntry(r->job.ni, 5, margay_process(admitted), PTL_UID_ANY, jid, PT), PTL_OK);
-		meet(r);
+		sync_ranks(r);
 		EQUAL(PtlPut(md, PTL_ACK_REQ, margay_process(0), PT, 5, 1, 0, r->job.rank), PTL_OK);
 		EQUAL(expect(r->own, PTL_EVENT_ACK).ni_fail_type,
 		      r->job.rank == admitted ? PTL_NI_OK : PTL_NI_DROPPED);
-		meet(r);
+		sync_ranks(r);
 		if (r->job.rank == 0) {
 			ptl_event_t event = expect(r->eq, PTL_EVENT_PUT_END);
 
@@ -214,26 +214,26 @@ static void case_each_rank(struct roles *r)
 /* 11: acks and replies skip access control. */
 static void case_answers(struct roles *r)
 {
-	ptl_process_id_t nobody = { NOBODY, NOBODY }, anyone = { PTL_NID_ANY, PTL_PID_ANY };
+	ptl_process_id_t no_process = { NO_PROCESS, NO_PROCESS }, any_process = { PTL_NID_ANY, PTL_PID_ANY };
 	ptl_handle_me_t me = 0;
 
 	if (r->target)
 		me = attach(r, 1, 0, memory(r->in, 8, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_OP_GET |
 		                            PTL_MD_MANAGE_REMOTE, PTL_EQ_NONE), PTL_RETAIN);
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		ptl_handle_md_t md;
 
 		if (!r->target)                           /* no process may send to the initiator */
-			EQUAL(PtlACEntry(r->job.ni, 0, nobody, NOBODY, NOBODY, PTL_PT_INDEX_ANY), PTL_OK);
+			EQUAL(PtlACEntry(r->job.ni, 0, no_process, NO_PROCESS, NO_PROCESS, PTL_PT_INDEX_ANY), PTL_OK);
 		put_ok(r, 8, 1, 0, 8);
 		EQUAL(PtlMDBind(r->job.ni, memory(r->in + 8, 8, 1, 0, r->own), PTL_RETAIN, &md), PTL_OK);
 		EQUAL(PtlGet(md, r->to, PT, 0, 1, 0), PTL_OK);
 		EQUAL(expect(r->own, PTL_EVENT_REPLY_END).mlength, 8);
 		EQUAL(PtlMDUnlink(md), PTL_OK);
-		EQUAL(PtlACEntry(r->job.ni, 0, anyone, PTL_UID_ANY, jid, PTL_PT_INDEX_ANY), PTL_OK);
+		EQUAL(PtlACEntry(r->job.ni, 0, any_process, PTL_UID_ANY, jid, PTL_PT_INDEX_ANY), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target)
 		EQUAL(PtlMEUnlink(me), PTL_OK);
 }
@@ -241,15 +241,15 @@ static void case_answers(struct roles *r)
 /* 33: the errors of PtlACEntry; a bad call changes nothing. */
 static void case_arguments(struct roles *r)
 {
-	ptl_process_id_t anyone = { PTL_NID_ANY, PTL_PID_ANY };
+	ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 	ptl_handle_ni_t ni = r->job.ni;
 
-	EQUAL(PtlACEntry(ni ^ 1ULL << 30, 2, anyone, 0, 0, PT), PTL_NI_INVALID);
-	EQUAL(PtlACEntry(ni, 64, anyone, 0, 0, PT), PTL_AC_INDEX_INVALID);
-	EQUAL(PtlACEntry(ni, ~0u, anyone, 0, 0, PT), PTL_AC_INDEX_INVALID);
-	EQUAL(PtlACEntry(ni, 63, anyone, NOBODY, 0, 63), PTL_OK);
-	EQUAL(PtlACEntry(ni, 63, anyone, PTL_UID_ANY, PTL_JID_ANY, 64), PTL_PT_INDEX_INVALID);
-	EQUAL(PtlACEntry(ni, 63, anyone, PTL_UID_ANY, PTL_JID_ANY, NOBODY), PTL_PT_INDEX_INVALID);
+	EQUAL(PtlACEntry(ni ^ 1ULL << 30, 2, any_process, 0, 0, PT), PTL_NI_INVALID);
+	EQUAL(PtlACEntry(ni, 64, any_process, 0, 0, PT), PTL_AC_INDEX_INVALID);
+	EQUAL(PtlACEntry(ni, ~0u, any_process, 0, 0, PT), PTL_AC_INDEX_INVALID);
+	EQUAL(PtlACEntry(ni, 63, any_process, NO_PROCESS, 0, 63), PTL_OK);
+	EQUAL(PtlACEntry(ni, 63, any_process, PTL_UID_ANY, PTL_JID_ANY, 64), PTL_PT_INDEX_INVALID);
+	EQUAL(PtlACEntry(ni, 63, any_process, PTL_UID_ANY, PTL_JID_ANY, NO_PROCESS), PTL_PT_INDEX_INVALID);
 }
 
 /* 15, 28: the identity in the events of every kind. */
@@ -261,7 +261,7 @@ static void case_identity(struct roles *r)
 	if (r->target)
 		me = attach(r, 1, 0, memory(r->in, 8, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_OP_GET |
 		                            PTL_MD_MANAGE_REMOTE, r->eq), PTL_RETAIN);
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		static const ptl_event_kind_t kinds[] = { PTL_EVENT_SEND_END, PTL_EVENT_ACK,
 			PTL_EVENT_REPLY_END, PTL_EVENT_SEND_END, PTL_EVENT_REPLY_END, PTL_EVENT_UNLINK };
@@ -285,7 +285,7 @@ static void case_identity(struct roles *r)
 			EQUAL(event.jid, jid);
 		}
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		static const ptl_event_kind_t kinds[] = { PTL_EVENT_PUT_END, PTL_EVENT_GET_END,
 		                                          PTL_EVENT_GETPUT_END };

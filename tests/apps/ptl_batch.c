@@ -83,11 +83,11 @@ static void order(struct roles *r)
 	attach(r, 2, 0, memory(in, 8, PTL_MD_THRESH_INF, PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE,
 	                       PTL_EQ_NONE), PTL_RETAIN);
 	for (int round = 0; round < ROUNDS; round++) {
-		meet(r);
+		sync_ranks(r);
 		burst(r, to, sink, round);
 		check_burst(r, round);
 	}
-	meet(r);
+	sync_ranks(r);
 }
 
 /* The first put is sent at once; the others would wait in a batch. */
@@ -109,7 +109,7 @@ static void expose(struct roles *r)
 		attach(r, 1, 0, memory((void *)answered, 8, PTL_MD_THRESH_INF, PTL_MD_OP_PUT |
 		                       PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE, r->own),
 		       PTL_RETAIN);
-	meet(r);
+	sync_ranks(r);
 }
 
 static void take_few(struct roles *r)
@@ -131,7 +131,7 @@ static void computes(struct roles *r)
 	} else {
 		take_few(r);
 	}
-	meet(r);
+	sync_ranks(r);
 }
 
 static void looks(struct roles *r)
@@ -147,7 +147,7 @@ static void looks(struct roles *r)
 	} else {
 		take_few(r);
 	}
-	meet(r);
+	sync_ranks(r);
 }
 
 static void leaves(struct roles *r)

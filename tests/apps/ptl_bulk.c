@@ -48,7 +48,7 @@ static void transfer(struct roles *r, char *in, char *out, size_t bytes, uint64_
 	}
 	if (r->initiator)
 		fill(out, bytes, seed);
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		EQUAL(PtlMDBind(r->job.ni, memory(out, bytes, PTL_MD_THRESH_INF, 0, r->own), PTL_RETAIN,
 		                &md), PTL_OK);
@@ -61,14 +61,14 @@ static void transfer(struct roles *r, char *in, char *out, size_t bytes, uint64_
 		verify(out, bytes, seed, "get");
 		EQUAL(PtlMDUnlink(md), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		expect(r->eq, PTL_EVENT_PUT_END);
 		expect(r->eq, PTL_EVENT_GET_END);
 		verify(in, bytes, seed, "put");
 		EQUAL(PtlMEUnlink(me), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 }
 
 /* 30: events and data come in the order of the puts. */
@@ -83,7 +83,7 @@ static void in_order(struct roles *r)
 		me = attach(r, 1, 0, memory(r->in, 8, PTL_MD_THRESH_INF,
 		                            PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, eq), PTL_RETAIN);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		EQUAL(PtlMDBind(r->job.ni, memory(r->out, 8, PTL_MD_THRESH_INF,
 		                                  PTL_MD_EVENT_END_DISABLE, r->own), PTL_RETAIN, &md),
@@ -95,7 +95,7 @@ static void in_order(struct roles *r)
 	}
 	for (int i = 0; r->target && i < STREAM; i++)
 		EQUAL(expect(eq, PTL_EVENT_PUT_END).hdr_data, i);
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		EQUAL(PtlMEUnlink(me), PTL_OK);
 		EQUAL(PtlEQFree(eq), PTL_OK);
@@ -112,7 +112,7 @@ static int is_over(struct roles *r, const char *file)
 		return 1;
 	if (r->job.rank == 0)
 		rename(file, told);
-	meet(r);
+	sync_ranks(r);
 	return access(told, F_OK) == 0;
 }
 

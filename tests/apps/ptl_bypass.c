@@ -52,7 +52,7 @@ static void case_bypass(struct roles *r)
 		              PTL_RETAIN);
 	}
 	messages = status(r, PTL_SR_MESSAGES_IN);
-	meet(r);
+	sync_ranks(r);
 	for (uint64_t step = 1; step <= STEPS; step++) {
 		if (r->initiator)
 			put_go(r, step);
@@ -64,7 +64,7 @@ static void case_bypass(struct roles *r)
 		if (r->initiator)
 			get_done(r, step);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		ptl_event_t event = { 0 };
 		int rc = PtlEQGet(r->eq, &event);

@@ -58,12 +58,12 @@ static void open_queue(struct roles *r, uint64_t takes_)
 	if (r->initiator)
 		EQUAL(PtlMDBind(r->job.ni, memory(window, 8, PTL_MD_THRESH_INF, 0, PTL_EQ_NONE),
 		                PTL_RETAIN, &source), PTL_OK);
-	meet(r);
+	sync_ranks(r);
 }
 
 static void close_queue(struct roles *r)
 {
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		EQUAL(PtlMEUnlink(entry), PTL_OK);
 		EQUAL(PtlEQFree(queue), PTL_OK);
@@ -80,7 +80,7 @@ static void send_all(struct roles *r, uint64_t from, uint64_t to)
 			EQUAL(PtlPut(source, PTL_NO_ACK_REQ, r->to, PT, 0, 1, 0, i), PTL_OK);
 		put_dropped(r, 8, 99, 0);
 	}
-	meet(r);
+	sync_ranks(r);
 }
 
 static void wait_for_calls(uint64_t wanted)
@@ -96,12 +96,12 @@ static void case_levels(struct roles *r)
 	open_queue(r, 0);
 	send_all(r, 0, LEVEL - 1);
 	EQUAL(calls, 0);
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator)
 		EQUAL(PtlPut(source, PTL_NO_ACK_REQ, r->to, PT, 0, 1, 0, LEVEL - 1), PTL_OK);
 	if (r->target)
 		wait_for_calls(1);
-	meet(r);
+	sync_ranks(r);
 	send_all(r, LEVEL, LEVEL + 10);
 	EQUAL(calls, r->target);
 	if (r->target)
@@ -112,7 +112,7 @@ static void case_levels(struct roles *r)
 	if (r->target)
 		for (int i = 0; i < 2; i++)
 			EQUAL(take_one(), 1);
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator)
 		EQUAL(PtlPut(source, PTL_NO_ACK_REQ, r->to, PT, 0, 1, 0, LEVEL + 11), PTL_OK);
 	if (r->target) {
@@ -136,7 +136,7 @@ static void case_handler_takes(struct roles *r)
 			wait_for_calls(i + 1);
 		EQUAL(calls, r->target ? i + 1 : 0);
 		EQUAL(taken, calls * LEVEL);
-		meet(r);
+		sync_ranks(r);
 	}
 	close_queue(r);
 }
@@ -171,7 +171,7 @@ static void case_with_get(struct roles *r)
 		if (given % 8 == 0 || given + 8 > MANY)
 			EQUAL(PtlPut(back, PTL_NO_ACK_REQ, to, PT, 0, 2, 0, 0), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target)
 		EQUAL(PtlMDUnlink(back), PTL_OK);
 	close_queue(r);
@@ -189,12 +189,12 @@ static void case_asleep(struct roles *r)
 		ptl_handle_me_t me = attach(r, 3, 0, memory(r->in, 8, PTL_MD_THRESH_INF, PTL_MD_OP_PUT |
 		                                            PTL_MD_MANAGE_REMOTE, r->eq), PTL_RETAIN);
 
-		meet(r);
+		sync_ranks(r);
 		EQUAL(PtlEQWait(r->eq, &event), PTL_OK);
 		EQUAL(calls, 1);
 		EQUAL(PtlMEUnlink(me), PTL_OK);
 	} else {
-		meet(r);
+		sync_ranks(r);
 	}
 	if (r->initiator) {
 		nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);

@@ -150,7 +150,7 @@ static void case_modes(struct roles *r)
 		                            PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE, PTL_EQ_NONE),
 		            PTL_RETAIN);
 	for (int i = 0; i < MODES; i++) {
-		meet(r);
+		sync_ranks(r);
 		if (r->initiator) {
 			calculate(r, modes[i]);
 		} else if (r->target) {
@@ -159,7 +159,7 @@ static void case_modes(struct roles *r)
 			compare(&in, &out);
 		}
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target)
 		EQUAL(PtlMEUnlink(me), PTL_OK);
 }

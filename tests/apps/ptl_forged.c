@@ -29,7 +29,7 @@ static void tell(int rank)
 
 /* The highest bit of rank 0's word marks the last barrier. Returns whether this is it, except at
  * the silent rank. */
-static int meet(uint64_t number, int is_last)
+static int exchange(uint64_t number, int is_last)
 {
 	int peers[PEERS] = { job.rank ? 0 : 1, 2, 4, 5 };
 	int count = job.rank == SILENT ? 0 : job.rank ? 1 : PEERS;
@@ -82,7 +82,7 @@ int main(int argc, char **argv)
 		fflush(stdout);
 	}
 	do {
-		is_over = meet(++number, job.rank == 0 && dropped() >= most);
+		is_over = exchange(++number, job.rank == 0 && dropped() >= most);
 	} while (!tell_silent(is_over));
 	if (job.rank == 0)
 		printf("ok forged, %lu dropped\n", (unsigned long)dropped());

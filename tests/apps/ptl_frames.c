@@ -30,7 +30,7 @@ static void expose(struct roles *r, size_t bytes)
 	if (r->target)
 		attach(r, 1, 0, memory(area, bytes, PTL_MD_THRESH_INF,
 		                       PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, r->eq), PTL_RETAIN);
-	meet(r);
+	sync_ranks(r);
 }
 
 static ptl_handle_md_t bind(struct roles *r, void *start, size_t bytes)
@@ -70,7 +70,7 @@ static void looks(struct roles *r)
 		}
 		if (r->target)
 			EQUAL(event.hdr_data, i);
-		meet(r);
+		sync_ranks(r);
 	}
 }
 
@@ -107,7 +107,7 @@ static void asked(struct roles *r)
 
 	attach(r, 1, 0, memory(area, 8, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE,
 	                       r->eq), PTL_RETAIN);
-	meet(r);
+	sync_ranks(r);
 	before = counter(COUNTER_CARD_INTERRUPTS);
 	for (int i = 0; i < PUTS; i++) {
 		if (r->initiator) {
@@ -122,7 +122,7 @@ static void asked(struct roles *r)
 	if (r->target)
 		printf("arrivals %lu\n",
 		       (unsigned long)(counter(COUNTER_CARD_INTERRUPTS) - before));
-	meet(r);
+	sync_ranks(r);
 }
 
 /* "none": there is no such word; "0", "1": its value, which must not change. */
@@ -131,7 +131,7 @@ static void calls(struct roles *r)
 	const volatile uint64_t *word = (const volatile uint64_t *)__glue_start.calls;
 
 	for (int i = 0; i < PUTS; i++) {
-		meet(r);
+		sync_ranks(r);
 		EQUAL(word != 0, strcmp(wanted, "none") != 0);
 		EQUAL(word && *word, strcmp(wanted, "1") == 0);
 	}
@@ -155,7 +155,7 @@ static void unlink_at_once(struct roles *r)
 		EQUAL(expect(r->eq, PTL_EVENT_PUT_END).hdr_data, i);
 	for (int i = 0; r->target && i < LONG; i++)
 		EQUAL(area[i], PUTS - 1);
-	meet(r);
+	sync_ranks(r);
 }
 
 static void leaves(struct roles *r)

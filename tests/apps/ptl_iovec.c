@@ -95,7 +95,7 @@ static void case_puts(struct roles *r)
 				memset(there, 0, sizeof there);  /* it has been copied */
 			n = cut(r->in, 1500, 3, there);
 		}
-		meet(r);
+		sync_ranks(r);
 		if (r->initiator) {
 			ptl_handle_md_t md;
 
@@ -107,7 +107,7 @@ static void case_puts(struct roles *r)
 			EQUAL(expect(r->own, PTL_EVENT_ACK).mlength, bytes);
 			EQUAL(PtlMDUnlink(md), PTL_OK);
 		}
-		meet(r);
+		sync_ranks(r);
 		if (r->target) {
 			ptl_event_t event = expect(r->eq, PTL_EVENT_PUT_END);
 
@@ -141,7 +141,7 @@ static void case_fetches(struct roles *r)
 		me = attach(r, 1, 0, in_pieces(there, n, PTL_MD_OP_PUT | PTL_MD_OP_GET |
 		                               PTL_MD_MANAGE_REMOTE, PTL_EQ_NONE), PTL_RETAIN);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		ptl_handle_md_t md, put;
 		uint64_t one[2] = { 1, 0x100 };
@@ -181,7 +181,7 @@ static void case_fetches(struct roles *r)
 		EQUAL(PtlMDUnlink(md), PTL_OK);
 		EQUAL(PtlMDUnlink(put), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		uint64_t before, after;
 
@@ -207,14 +207,14 @@ static void case_one_buffer(struct roles *r)
 		md.max_size = 5;
 		me = attach(r, 1, 0, md, PTL_RETAIN);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		put_ok(r, 25, 1, 0, 25);
 		put_ok(r, 30, 1, 0, 30);                  /* 5 are left: enough */
 		put_ok(r, 9, 1, 0, 5);
 		put_dropped(r, 1, 1, 0);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		char flat[60];
 

@@ -20,7 +20,7 @@ static const ptl_ni_limits_t most = {
 	.max_md_iovecs = 6, .max_me_list = 7, .max_getput_md = 8,
 };
 
-static const ptl_process_id_t anyone = { PTL_NID_ANY, PTL_PID_ANY };
+static const ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 static char memory[4096];
 static ptl_handle_any_t handles[HANDLES];
 static ptl_handle_ni_t ni;
@@ -95,19 +95,19 @@ static void pools(ptl_ni_limits_t wanted)
 
 	CHECK(same(&actual, &wanted));
 	for (int round = 0; round < 2; round++) {         /* all are freed */
-		for (n = 0; (rc = PtlMEAttach(ni, 0, anyone, n, 0, PTL_RETAIN, PTL_INS_AFTER,
+		for (n = 0; (rc = PtlMEAttach(ni, 0, any_process, n, 0, PTL_RETAIN, PTL_INS_AFTER,
 		                              &handles[n])) == PTL_OK; n++)
 			CHECK(n < list);
 		EQUAL(n, list);
 		EQUAL(rc, list < actual.max_mes ? PTL_ME_LIST_TOO_LONG : PTL_NO_SPACE);
-		EQUAL(PtlMEInsert(handles[0], anyone, 0, 0, PTL_RETAIN, PTL_INS_AFTER, &handles[n]), rc);
+		EQUAL(PtlMEInsert(handles[0], any_process, 0, 0, PTL_RETAIN, PTL_INS_AFTER, &handles[n]), rc);
 		for (int pt = 1; n < actual.max_mes; n++) {
-			EQUAL(PtlMEAttach(ni, pt, anyone, n, 0, PTL_RETAIN, PTL_INS_AFTER, &handles[n]), PTL_OK);
+			EQUAL(PtlMEAttach(ni, pt, any_process, n, 0, PTL_RETAIN, PTL_INS_AFTER, &handles[n]), PTL_OK);
 			pt += n % list == list - 1;
 		}
-		EQUAL(PtlMEAttachAny(ni, &(ptl_pt_index_t){ 0 }, anyone, 0, 0, PTL_RETAIN, &handles[n]),
+		EQUAL(PtlMEAttachAny(ni, &(ptl_pt_index_t){ 0 }, any_process, 0, 0, PTL_RETAIN, &handles[n]),
 		      actual.max_pt_index ? PTL_NO_SPACE : PTL_PT_FULL);
-		EQUAL(PtlMEAttach(ni, actual.max_pt_index, anyone, 0, 0, PTL_RETAIN, PTL_INS_AFTER,
+		EQUAL(PtlMEAttach(ni, actual.max_pt_index, any_process, 0, 0, PTL_RETAIN, PTL_INS_AFTER,
 		                  &handles[n]), PTL_NO_SPACE);
 		while (n-- > 0)
 			EQUAL(PtlMEUnlink(handles[n]), PTL_OK);
@@ -148,11 +148,11 @@ static void case_bounds(void)
 	for (int i = 0; i < 7; i++)
 		pieces[i] = (ptl_md_iovec_t){ memory + i, 1 };
 	granted(&wanted);
-	EQUAL(PtlMEAttach(ni, 6, anyone, 0, 0, PTL_RETAIN, PTL_INS_AFTER, &me), PTL_PT_INDEX_INVALID);
-	EQUAL(PtlMEAttach(ni, 5, anyone, 0, 0, PTL_RETAIN, PTL_INS_AFTER, &me), PTL_OK);
-	EQUAL(PtlACEntry(ni, 5, anyone, 0, 0, 5), PTL_AC_INDEX_INVALID);
-	EQUAL(PtlACEntry(ni, 4, anyone, 0, 0, 6), PTL_PT_INDEX_INVALID);
-	EQUAL(PtlACEntry(ni, 4, anyone, 0, 0, 5), PTL_OK);
+	EQUAL(PtlMEAttach(ni, 6, any_process, 0, 0, PTL_RETAIN, PTL_INS_AFTER, &me), PTL_PT_INDEX_INVALID);
+	EQUAL(PtlMEAttach(ni, 5, any_process, 0, 0, PTL_RETAIN, PTL_INS_AFTER, &me), PTL_OK);
+	EQUAL(PtlACEntry(ni, 5, any_process, 0, 0, 5), PTL_AC_INDEX_INVALID);
+	EQUAL(PtlACEntry(ni, 4, any_process, 0, 0, 6), PTL_PT_INDEX_INVALID);
+	EQUAL(PtlACEntry(ni, 4, any_process, 0, 0, 5), PTL_OK);
 	EQUAL(PtlMDBind(ni, md, PTL_RETAIN, &big), PTL_MD_ILLEGAL);
 	md.length = 6;
 	EQUAL(PtlMDBind(ni, md, PTL_RETAIN, &big), PTL_OK);
@@ -185,8 +185,8 @@ static void case_messages(void)
 
 	granted(&wanted);
 	EQUAL(PtlEQAlloc(ni, 8, PTL_EQ_HANDLER_NONE, &md.eq_handle), PTL_OK);
-	EQUAL(PtlACEntry(ni, 4, anyone, PTL_UID_ANY, PTL_JID_ANY, PTL_PT_INDEX_ANY), PTL_OK);
-	EQUAL(PtlMEAttach(ni, 5, anyone, 0, 0, PTL_RETAIN, PTL_INS_AFTER, &me), PTL_OK);
+	EQUAL(PtlACEntry(ni, 4, any_process, PTL_UID_ANY, PTL_JID_ANY, PTL_PT_INDEX_ANY), PTL_OK);
+	EQUAL(PtlMEAttach(ni, 5, any_process, 0, 0, PTL_RETAIN, PTL_INS_AFTER, &me), PTL_OK);
 	EQUAL(PtlMDAttach(me, md, PTL_RETAIN, &from), PTL_OK);
 	EQUAL(PtlNIBarrier(ni), PTL_OK);
 	for (size_t i = 0; i < sizeof sent / sizeof sent[0]; i++) {

@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 	                            PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, roles.eq), PTL_RETAIN);
 	EQUAL(PtlMDBind(roles.job.ni, memory(roles.out, 8, PTL_MD_THRESH_INF, 0, PTL_EQ_NONE),
 	                PTL_RETAIN, &md), PTL_OK);
-	meet(&roles);
+	sync_ranks(&roles);
 	if (margay_rank() == 0) {
 		/* A turn that begins after a counted loss ends when the link is back. */
 		for (uint64_t said = END; peers + losses < 2 * times || more++ < MORE_TURNS;) {

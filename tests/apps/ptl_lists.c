@@ -5,13 +5,13 @@
  */
 #include "ptl.h"
 
-static const ptl_process_id_t anyone = { PTL_NID_ANY, PTL_PID_ANY };
+static const ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 
 static ptl_handle_me_t entry(struct roles *r, uint64_t bits, ptl_unlink_t unlink)
 {
 	ptl_handle_me_t me;
 
-	EQUAL(PtlMEAttach(r->job.ni, PT, anyone, bits, 0, unlink, PTL_INS_AFTER, &me), PTL_OK);
+	EQUAL(PtlMEAttach(r->job.ni, PT, any_process, bits, 0, unlink, PTL_INS_AFTER, &me), PTL_OK);
 	return me;
 }
 
@@ -26,10 +26,10 @@ static void case_attach_any(struct roles *r)
 	if (!r->target)
 		return;
 	own = entry(r, 1, PTL_RETAIN);
-	EQUAL(PtlMEAttachAny(ni ^ 1ULL << 30, &pt, anyone, 1, 0, PTL_RETAIN, me), PTL_NI_INVALID);
-	EQUAL(PtlMEAttachAny(ni, (ptl_pt_index_t *)8, anyone, 1, 0, PTL_RETAIN, me), PTL_SEGV);
-	EQUAL(PtlMEAttachAny(ni, &pt, anyone, 1, 0, PTL_RETAIN, (ptl_handle_me_t *)8), PTL_SEGV);
-	while ((rc = PtlMEAttachAny(ni, &pt, anyone, 1, 0, PTL_UNLINK, &me[n])) == PTL_OK) {
+	EQUAL(PtlMEAttachAny(ni ^ 1ULL << 30, &pt, any_process, 1, 0, PTL_RETAIN, me), PTL_NI_INVALID);
+	EQUAL(PtlMEAttachAny(ni, (ptl_pt_index_t *)8, any_process, 1, 0, PTL_RETAIN, me), PTL_SEGV);
+	EQUAL(PtlMEAttachAny(ni, &pt, any_process, 1, 0, PTL_RETAIN, (ptl_handle_me_t *)8), PTL_SEGV);
+	while ((rc = PtlMEAttachAny(ni, &pt, any_process, 1, 0, PTL_UNLINK, &me[n])) == PTL_OK) {
 		EQUAL(pt, n == 0 ? 0 : last + 1 + (last + 1 == PT) + (last + 1 == JOB_PORTAL));
 		last = pt;
 		n++;
@@ -38,9 +38,9 @@ static void case_attach_any(struct roles *r)
 	EQUAL(n, 64 - 2);
 	EQUAL(PtlMEUnlink(me[30]), PTL_OK);
 	EQUAL(PtlMEUnlink(me[9]), PTL_OK);
-	EQUAL(PtlMEAttachAny(ni, &pt, anyone, 1, 0, PTL_RETAIN, &me[9]), PTL_OK);
+	EQUAL(PtlMEAttachAny(ni, &pt, any_process, 1, 0, PTL_RETAIN, &me[9]), PTL_OK);
 	EQUAL(pt, 9 + 2);                         /* the lower one of the two */
-	EQUAL(PtlMEAttachAny(ni, &pt, anyone, 1, 0, PTL_RETAIN, &me[30]), PTL_OK);
+	EQUAL(PtlMEAttachAny(ni, &pt, any_process, 1, 0, PTL_RETAIN, &me[30]), PTL_OK);
 	EQUAL(pt, 30 + 2);
 	while (n-- > 0)
 		EQUAL(PtlMEUnlink(me[n]), PTL_OK);
@@ -55,11 +55,11 @@ static void case_attached_portal(struct roles *r)
 	ptl_pt_index_t pt = 99;
 
 	if (r->target) {
-		EQUAL(PtlMEAttachAny(r->job.ni, &pt, anyone, 0xf0, 0xf, PTL_UNLINK, &me), PTL_OK);
+		EQUAL(PtlMEAttachAny(r->job.ni, &pt, any_process, 0xf0, 0xf, PTL_UNLINK, &me), PTL_OK);
 		EQUAL(pt, 0);
 		EQUAL(PtlMDAttach(me, memory(r->in, 8, 1, PTL_MD_OP_PUT, r->eq), PTL_UNLINK, &md), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		ptl_handle_md_t from;
 
@@ -100,13 +100,13 @@ static void case_insert(struct roles *r)
 		part.threshold = 2;
 		EQUAL(PtlMDInsert(md[1], part, PTL_UNLINK, PTL_INS_BEFORE, &md[0]), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		for (int i = 0; i < 5; i++)
 			EQUAL(put(r, 4, 1, 0, i).ni_fail_type, PTL_NI_OK);
 		put_dropped(r, 4, 1, 0);              /* the entry was unlinked with the last one */
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		static const int order[] = { 0, 0, 1, 2, 3 }, at[] = { 32, 32, 0, 16, 24 };
 
@@ -137,16 +137,16 @@ static void case_hidden(struct roles *r)
 		EQUAL(PtlMDInsert(first, memory(r->in + 8, 8, PTL_MD_THRESH_INF, PTL_MD_OP_PUT, r->eq),
 		                  PTL_RETAIN, PTL_INS_AFTER, &second), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator)
 		put_dropped(r, 4, 1, 0);
-	meet(r);
+	sync_ranks(r);
 	if (r->target)
 		EQUAL(PtlMDUnlink(first), PTL_OK);
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator)
 		put_ok(r, 4, 1, 0, 4);
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		CHECK(PtlHandleIsEqual(expect(r->eq, PTL_EVENT_PUT_END).md_handle, second));
 		EQUAL(r->in[0], 0);
@@ -201,10 +201,10 @@ static void case_update(struct roles *r)
 		me = entry(r, 1, PTL_RETAIN);
 		EQUAL(PtlMDAttach(me, off, PTL_RETAIN, &md), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator)
 		put_dropped(r, 8, 1, 0);
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		ptl_md_t on = memory(r->in + 100, 20, 3, PTL_MD_OP_PUT | PTL_MD_TRUNCATE, r->eq);
 
@@ -213,10 +213,10 @@ static void case_update(struct roles *r)
 		CHECK(old.start == r->in && old.length == 8 && old.threshold == 0 &&
 		      old.user_ptr == &me && old.options == off.options && old.eq_handle == r->eq);
 	}
-	meet(r);
+	sync_ranks(r);
 	for (int i = 0; r->initiator && i < 2; i++)
 		put_ok(r, 16, 1, 0, i ? 4 : 16);
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		ptl_md_t again = memory(r->in + 200, 16, PTL_MD_THRESH_INF, PTL_MD_OP_PUT, r->eq);
 
@@ -230,10 +230,10 @@ static void case_update(struct roles *r)
 		      old.threshold == PTL_MD_THRESH_INF);
 		EQUAL(expect(r->eq, PTL_EVENT_PUT_END).offset, 16);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator)
 		put_ok(r, 16, 1, 0, 16);                  /* from local offset 0 again */
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		EQUAL(expect(r->eq, PTL_EVENT_PUT_END).offset, 0);
 		CHECK(memcmp(r->in + 200, r->out, 16) == 0 && memcmp(r->in + 100, r->out, 16) == 0 &&
@@ -300,7 +300,7 @@ static void case_max_size(struct roles *r)
 		me[i] = entry(r, kinds[i].bits, PTL_RETAIN);
 		EQUAL(PtlMDAttach(me[i], in, kinds[i].unlink ? PTL_UNLINK : PTL_RETAIN, &md[i]), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	for (int i = 0; r->initiator && i < 4; i++) {
 		put_ok(r, 24, kinds[i].bits, 0, 24);      /* 8 are left: enough */
 		put_ok(r, 1, kinds[i].bits, 0, 1);        /* 7 are not */
@@ -309,7 +309,7 @@ static void case_max_size(struct roles *r)
 		else
 			put_ok(r, 1, kinds[i].bits, 0, 1);
 	}
-	meet(r);
+	sync_ranks(r);
 	for (int i = 0; r->target && i < 4; i++) {
 		expect(r->eq, PTL_EVENT_PUT_END);
 		expect(r->eq, PTL_EVENT_PUT_END);

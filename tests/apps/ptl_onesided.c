@@ -34,7 +34,7 @@ static void case_regions(struct roles *r)
 	if (r->target)
 		me = attach(r, 1, 0, memory(r->in, 256, PTL_MD_THRESH_INF, REMOTE | PTL_MD_TRUNCATE,
 		                            PTL_EQ_NONE), PTL_RETAIN);
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		ptl_handle_md_t md = bind(r, r->out, 100, 4);
 		char got[64];
@@ -58,7 +58,7 @@ static void case_regions(struct roles *r)
 			EQUAL(got[i], i >= 8 && i < 24 ? r->out[i + 4] : i == 60 || i == 61 ? 0 : 'x');
 		EQUAL(PtlMDUnlink(md), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		for (int i = 0; i < 256; i++)
 			EQUAL(r->in[i], i >= 40 && i < 60 ? r->out[i - 30] : 0);
@@ -71,7 +71,7 @@ static void case_arguments(struct roles *r)
 {
 	static const ptl_size_t far[][2] = { { 0, 17 }, { 16, 1 }, { 17, 0 }, { 1, 16 }, { ~0ULL, 1 },
 	                                     { 8, ~0ULL }, { 0, ~0ULL }, { ~0ULL, ~0ULL } };
-	ptl_process_id_t nobody = { PTL_NID_ANY, 1 }, beyond = { 12345, r->to.pid };
+	ptl_process_id_t no_process = { PTL_NID_ANY, 1 }, beyond = { 12345, r->to.pid };
 	ptl_handle_md_t md, off, big, text, stale;
 	ptl_sr_value_t before;
 
@@ -120,7 +120,7 @@ static void case_arguments(struct roles *r)
 		      PTL_MD_INVALID);
 	}
 	for (int i = 0; i < 2; i++) {
-		ptl_process_id_t to = i ? nobody : beyond;
+		ptl_process_id_t to = i ? no_process : beyond;
 
 		EQUAL(PtlPutRegion(md, 0, 1, PTL_ACK_REQ, to, PT, 0, 1, 0, 0), PTL_PROCESS_INVALID);
 		EQUAL(PtlGetRegion(md, 0, 1, to, PT, 0, 1, 0), PTL_PROCESS_INVALID);
@@ -184,7 +184,7 @@ static void case_getput(struct roles *r)
 		in = status(r, PTL_SR_BYTES_IN);
 		out = status(r, PTL_SR_BYTES_OUT);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		char got[64], *sent = r->out;
 		ptl_handle_md_t get = bind(r, got, 64, 3), put = bind(r, sent, 64, 2), small, both;
@@ -234,7 +234,7 @@ static void case_getput(struct roles *r)
 		EQUAL(PtlMDUnlink(small), PTL_OK);
 		EQUAL(PtlMDUnlink(put), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		static const int moved[] = { 64, 24, 16 };
 
@@ -300,7 +300,7 @@ static void case_atomics(struct roles *r)
 	}
 	for (int i = 0; i < BYTES; i++)
 		want[i] = pattern(3 * i);
-	meet(r);
+	sync_ranks(r);
 	for (int which = 0; r->initiator && which < 2 * 8 * 8; which++) {
 		int operation = which / 2 % 8, type = which / 16, bytes = 1 << type / 2;
 		ptl_handle_md_t put = bind(r, operands, 2 * BYTES, PTL_MD_THRESH_INF);
@@ -339,7 +339,7 @@ static void case_atomics(struct roles *r)
 		CHECK(memcmp(got, want, BYTES) == 0);
 		EQUAL(PtlMDUnlink(put), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		CHECK(r->in[AT - 1] == 0 && r->in[AT + BYTES] == 0);
 		EQUAL(PtlMEUnlink(me), PTL_OK);
@@ -360,7 +360,7 @@ static void case_atomic_events(struct roles *r)
 		me[2] = attach(r, 1, 0, memory(r->in + 128, 12, PTL_MD_THRESH_INF, REMOTE |
 		                               PTL_MD_TRUNCATE, r->eq), PTL_RETAIN);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		ptl_handle_md_t put = bind(r, one, 16, 4), get = bind(r, old, 16, 1);
 
@@ -378,7 +378,7 @@ static void case_atomic_events(struct roles *r)
 		EQUAL(PtlMDUnlink(put), PTL_OK);
 		EQUAL(PtlMDUnlink(get), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		ptl_event_t event = expect(r->eq, PTL_EVENT_PUT_END);
 
@@ -404,7 +404,7 @@ static void case_copied(struct roles *r)
 	if (r->target)
 		me = attach(r, 1, 0, memory(r->in, 256, PTL_MD_THRESH_INF, REMOTE, PTL_EQ_NONE),
 		            PTL_RETAIN);
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		ptl_md_iovec_t pieces[2] = { { r->out, SHORT / 2 }, { r->out + 100, SHORT / 2 } };
 		ptl_md_t in_pieces = memory(pieces, 2, PTL_MD_THRESH_INF, PTL_MD_IOVEC, r->own);
@@ -429,7 +429,7 @@ static void case_copied(struct roles *r)
 		EQUAL(PtlMDUnlink(gather), PTL_OK);
 		EQUAL(PtlMDUnlink(md), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target)
 		EQUAL(PtlMEUnlink(me), PTL_OK);
 }
@@ -447,7 +447,7 @@ static void case_inline(struct roles *r)
 	if (r->target)
 		me = attach(r, 1, 0, memory(window, sizeof window, PTL_MD_THRESH_INF, REMOTE,
 		                            PTL_EQ_NONE), PTL_RETAIN);
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		ptl_md_iovec_t pieces[2] = { { sent, bytes / 3 }, { sent + bytes / 3, bytes - bytes / 3 } };
 		ptl_handle_md_t md[KINDS], fetch;
@@ -485,7 +485,7 @@ static void case_inline(struct roles *r)
 			EQUAL(PtlMDUnlink(md[kind]), PTL_OK);
 		EQUAL(PtlMDUnlink(fetch), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target)
 		EQUAL(PtlMEUnlink(me), PTL_OK);
 }

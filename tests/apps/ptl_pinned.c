@@ -3,8 +3,8 @@
  * having pending operations (--selftest pinned), until a call reports a descriptor in use. Then it
  * ends. ptl_pinned unsent: the same with nonexistent sends in its block (--selftest unsent), until
  * PtlNIFini fails. ptl_pinned unrung: rank 0 waits in a barrier, which fails, as the last node's
- * kernel says that it was restarted (--selftest unrung). ptl_pinned brief: ranks 0 and 1 do so, but
- * only node 0 sees it (--selftest brief). The other ranks do nothing.
+ * kernel says that it was restarted (--selftest unrung). ptl_pinned retracted: ranks 0 and 1 do so,
+ * but only node 0 sees it (--selftest retracted). The other ranks do nothing.
  */
 #include "check.h"
 #include "job.h"
@@ -54,14 +54,14 @@ static void fail_to_meet(void)
 
 int main(int argc, char **argv)
 {
-	bool brief = argc > 1 && strcmp(argv[1], "brief") == 0;
+	bool retracted = argc > 1 && strcmp(argv[1], "retracted") == 0;
 
-	if (margay_rank() > (brief ? 1 : 0))
+	if (margay_rank() > (retracted ? 1 : 0))
 		return 0;
 	job_start(&job);
 	if (argc == 1)
 		remove_descriptors();
-	else if (brief || strcmp(argv[1], "unrung") == 0)
+	else if (retracted || strcmp(argv[1], "unrung") == 0)
 		fail_to_meet();
 	else
 		close_interface();

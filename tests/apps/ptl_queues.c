@@ -20,7 +20,7 @@ static void case_events(struct roles *r)
 		                  PTL_RETAIN, PTL_INS_AFTER, &me), PTL_OK);
 		EQUAL(PtlMDAttach(me, in, PTL_RETAIN, &md), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		ptl_handle_md_t bound;
 		ptl_event_t start, end;
@@ -36,7 +36,7 @@ static void case_events(struct roles *r)
 		CHECK(end.md.user_ptr == &me && PtlHandleIsEqual(end.md_handle, bound));
 		EQUAL(PtlMDUnlink(bound), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		event[0] = expect(r->eq, PTL_EVENT_PUT_START);
 		event[1] = expect(r->eq, PTL_EVENT_PUT_END);
@@ -73,7 +73,7 @@ static void case_overrun(struct roles *r)
 		me = attach(r, 1, 0, memory(r->in, 8, PTL_MD_THRESH_INF,
 		                            PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, small), PTL_RETAIN);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		EQUAL(PtlMDBind(r->job.ni, memory(r->out, 8, PTL_MD_THRESH_INF, PTL_MD_EVENT_END_DISABLE,
 		                                  r->own), PTL_RETAIN, &md), PTL_OK);
@@ -83,7 +83,7 @@ static void case_overrun(struct roles *r)
 		}
 		EQUAL(PtlMDUnlink(md), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		ptl_event_t event;
 		uint64_t last;
@@ -117,7 +117,7 @@ static void case_reply_without_room(struct roles *r)
 		me = attach(r, 1, 0, memory(r->out, 64, PTL_MD_THRESH_INF,
 		                            PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE, PTL_EQ_NONE),
 		            PTL_RETAIN);
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		ptl_sr_value_t before = status(r, PTL_SR_DROP_COUNT);
 		int replies = 0;
@@ -138,7 +138,7 @@ static void case_reply_without_room(struct roles *r)
 		EQUAL(PtlMDUnlink(md), PTL_OK);
 		EQUAL(PtlEQFree(small), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target)
 		EQUAL(PtlMEUnlink(me), PTL_OK);
 }
@@ -169,10 +169,10 @@ static void case_poll(struct roles *r)
 			                               PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, eqs[i + 1]),
 			               PTL_RETAIN);
 	}
-	meet(r);
+	sync_ranks(r);
 	for (int i = 0; r->initiator && i < 20; i++)
 		put_ok(r, 8, i % 2, 0, 8);
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		int seen[3] = { 0 };
 
@@ -204,10 +204,10 @@ static void case_poll_sets(struct roles *r)
 		me[i] = attach(r, i, 0, memory(r->in, 8, PTL_MD_THRESH_INF,
 		                               PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, eqs[i]), PTL_RETAIN);
 	}
-	meet(r);
+	sync_ranks(r);
 	for (int i = 0; r->initiator && i < 3 * EACH; i++)
 		put_ok(r, 8, i % 3, 0, 8);
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		int seen[3] = { 0 };
 
@@ -242,7 +242,7 @@ static void case_freed_queue(struct roles *r)
 	if (r->target)
 		me = attach(r, 1, 0, memory(r->in, 8, PTL_MD_THRESH_INF,
 		                            PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, r->eq), PTL_RETAIN);
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		EQUAL(PtlEQAlloc(r->job.ni, 4, PTL_EQ_HANDLER_NONE, &short_lived), PTL_OK);
 		EQUAL(PtlMDBind(r->job.ni, memory(r->out, 8, PTL_MD_THRESH_INF, 0, short_lived),
@@ -253,7 +253,7 @@ static void case_freed_queue(struct roles *r)
 		while (PtlMDUnlink(md) == PTL_MD_IN_USE)
 			;
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		expect(r->eq, PTL_EVENT_PUT_END);
 		EQUAL(PtlMEUnlink(me), PTL_OK);
@@ -263,7 +263,7 @@ static void case_freed_queue(struct roles *r)
 /* 33: bad arguments return their own error and change nothing. */
 static void case_arguments(struct roles *r)
 {
-	ptl_process_id_t anyone = { PTL_NID_ANY, PTL_PID_ANY }, self = margay_process(r->job.rank);
+	ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY }, self = margay_process(r->job.rank);
 	ptl_process_id_t far = { 1000, self.pid };
 	ptl_handle_ni_t ni = r->job.ni, twice, bad = r->job.ni ^ 1ULL << 30;
 	ptl_handle_me_t me, other;
@@ -280,11 +280,11 @@ static void case_arguments(struct roles *r)
 	EQUAL(PtlNIStatus(bad, 0, &value), PTL_NI_INVALID);
 	EQUAL(PtlGetId(ni, &id), PTL_OK);
 	CHECK(id.nid == self.nid && id.pid == self.pid);
-	EQUAL(PtlMEAttach(bad, PT, anyone, 1, 0, PTL_RETAIN, PTL_INS_AFTER, &me), PTL_NI_INVALID);
-	EQUAL(PtlMEAttach(ni, 100000, anyone, 1, 0, PTL_RETAIN, PTL_INS_AFTER, &me),
+	EQUAL(PtlMEAttach(bad, PT, any_process, 1, 0, PTL_RETAIN, PTL_INS_AFTER, &me), PTL_NI_INVALID);
+	EQUAL(PtlMEAttach(ni, 100000, any_process, 1, 0, PTL_RETAIN, PTL_INS_AFTER, &me),
 	      PTL_PT_INDEX_INVALID);
-	EQUAL(PtlMEAttach(ni, PT, anyone, 1, 0, PTL_RETAIN, PTL_INS_AFTER, &me), PTL_OK);
-	EQUAL(PtlMEInsert(me ^ 1ULL << 30, anyone, 1, 0, PTL_RETAIN, PTL_INS_AFTER, &other),
+	EQUAL(PtlMEAttach(ni, PT, any_process, 1, 0, PTL_RETAIN, PTL_INS_AFTER, &me), PTL_OK);
+	EQUAL(PtlMEInsert(me ^ 1ULL << 30, any_process, 1, 0, PTL_RETAIN, PTL_INS_AFTER, &other),
 	      PTL_ME_INVALID);
 	EQUAL(PtlMDAttach(r->eq, good, PTL_RETAIN, &md), PTL_ME_INVALID);
 	wrong = good;
@@ -307,7 +307,7 @@ static void case_arguments(struct roles *r)
 	EQUAL(PtlMDUnlink(me), PTL_MD_INVALID);
 	EQUAL(PtlMDBind(bad, good, PTL_RETAIN, &bound), PTL_NI_INVALID);
 	EQUAL(PtlMDBind(ni, good, PTL_RETAIN, &bound), PTL_OK);
-	EQUAL(PtlPut(bound, PTL_NOACK_REQ, anyone, PT, 0, 1, 0, 0), PTL_PROCESS_INVALID);
+	EQUAL(PtlPut(bound, PTL_NOACK_REQ, any_process, PT, 0, 1, 0, 0), PTL_PROCESS_INVALID);
 	EQUAL(PtlPut(bound, PTL_NOACK_REQ, far, PT, 0, 1, 0, 0), PTL_PROCESS_INVALID);
 	EQUAL(PtlPut(me, PTL_NOACK_REQ, self, PT, 0, 1, 0, 0), PTL_MD_INVALID);
 	EQUAL(PtlGet(PTL_INVALID_HANDLE, self, PT, 0, 1, 0), PTL_MD_INVALID);
@@ -322,7 +322,7 @@ static void case_arguments(struct roles *r)
 static void case_pools(struct roles *r)
 {
 	static ptl_handle_any_t handle[70000];
-	ptl_process_id_t anyone = { PTL_NID_ANY, PTL_PID_ANY };
+	ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 	ptl_ni_limits_t limits;
 	ptl_handle_ni_t ni;
 	int n, rc = PTL_OK;
@@ -339,7 +339,7 @@ static void case_pools(struct roles *r)
 	while (--n > 0)
 		EQUAL(PtlMDUnlink(handle[n - 1]), PTL_OK);
 	for (n = 0, rc = PTL_OK; n < 70000 && rc == PTL_OK; n++)
-		rc = PtlMEAttach(ni, PT, anyone, n, 0, PTL_RETAIN, PTL_INS_AFTER, &handle[n]);
+		rc = PtlMEAttach(ni, PT, any_process, n, 0, PTL_RETAIN, PTL_INS_AFTER, &handle[n]);
 	CHECK(rc == PTL_NO_SPACE || rc == PTL_ME_LIST_TOO_LONG);
 	CHECK(n - 1 >= limits.max_me_list || n - 1 + (int)r->mes == limits.max_mes);
 	while (--n > 0)

@@ -196,13 +196,13 @@ static void attach_block(int b)
 {
 	ptl_md_t md = job_memory(blocks[b], BLOCK, PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE |
 	                         PTL_MD_MAX_SIZE, eq);
-	ptl_process_id_t anyone = { PTL_NID_ANY, PTL_PID_ANY };
+	ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 	ptl_handle_me_t me;
 	ptl_handle_md_t handle;
 
 	md.max_size = LARGEST;
 	md.user_ptr = (void *)(uintptr_t)(POSTS + b);
-	job_check(PtlMEAttach(job.ni, PT_DATA, anyone, 0, ~0ULL, PTL_UNLINK, PTL_INS_AFTER, &me),
+	job_check(PtlMEAttach(job.ni, PT_DATA, any_process, 0, ~0ULL, PTL_UNLINK, PTL_INS_AFTER, &me),
 	          "PtlMEAttach");
 	job_check(PtlMDAttach(me, md, PTL_UNLINK, &handle), "PtlMDAttach");
 	attached[b] = 1;
@@ -439,7 +439,7 @@ static void check_turns(int messages)
 
 static void receive_from_all(int messages, uint64_t seed)
 {
-	ptl_process_id_t anyone = { PTL_NID_ANY, PTL_PID_ANY };
+	ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 	double start;
 
 	total = messages * (job.size - 1);
@@ -456,7 +456,7 @@ static void receive_from_all(int messages, uint64_t seed)
 	job_check(PtlEQAlloc(job.ni, 1024, PTL_EQ_HANDLER_NONE, &eq), "PtlEQAlloc");
 	job_check(PtlMDBind(job.ni, job_memory(NULL, 0, 0, PTL_EQ_NONE), PTL_RETAIN, &credit),
 	          "PtlMDBind");
-	job_check(PtlMEAttach(job.ni, PT_DATA, anyone, 0, ~0ULL, PTL_RETAIN, PTL_INS_AFTER, &sentinel),
+	job_check(PtlMEAttach(job.ni, PT_DATA, any_process, 0, ~0ULL, PTL_RETAIN, PTL_INS_AFTER, &sentinel),
 	          "PtlMEAttach");
 	for (int i = 0; i < POSTS; i++)
 		CHECK(posts[i].buffer = malloc(LARGEST));

@@ -20,14 +20,14 @@ static void case_match_bits(struct roles *r)
 		me[2] = attach(r, 0x10, 0xffff, memory(r->in + 16, 8, PTL_MD_THRESH_INF, options, r->eq),
 		               PTL_RETAIN);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		put_ok(r, 1, 0x10, 0, 1);
 		put_ok(r, 2, 0x800000000000002a, 0, 2);
 		put_ok(r, 3, 0x2a, 0, 3);
 		put_dropped(r, 4, 0x8000000000000030, 0);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		for (int i = 0; i < 3; i++) {
 			ptl_event_t event = expect(r->eq, PTL_EVENT_PUT_END);
@@ -60,13 +60,13 @@ static void case_source(struct roles *r)
 			EQUAL(PtlMDAttach(me[i], memory_i, PTL_RETAIN, &md), PTL_OK);
 		}
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		put_ok(r, 8, 5, 0, 8);
 		put_ok(r, 8, 5, 0, 8);
 		put_dropped(r, 8, 5, 0);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		for (int i = 2; i < 4; i++) {
 			ptl_event_t event = expect(r->eq, PTL_EVENT_PUT_END);
@@ -84,26 +84,26 @@ static void case_source(struct roles *r)
 /* PtlMEAttach at the head, PtlMEInsert before and after: the order of the list counts. */
 static void case_positions(struct roles *r)
 {
-	ptl_process_id_t anyone = { PTL_NID_ANY, PTL_PID_ANY };
+	ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 	ptl_handle_me_t me[4] = { 0 };
 	ptl_handle_md_t md;
 
 	if (r->target) {
-		EQUAL(PtlMEAttach(r->job.ni, PT, anyone, 1, 0, PTL_RETAIN, PTL_INS_AFTER, &me[2]), PTL_OK);
-		EQUAL(PtlMEAttach(r->job.ni, PT, anyone, 1, 0, PTL_RETAIN, PTL_INS_BEFORE, &me[0]),
+		EQUAL(PtlMEAttach(r->job.ni, PT, any_process, 1, 0, PTL_RETAIN, PTL_INS_AFTER, &me[2]), PTL_OK);
+		EQUAL(PtlMEAttach(r->job.ni, PT, any_process, 1, 0, PTL_RETAIN, PTL_INS_BEFORE, &me[0]),
 		      PTL_OK);
-		EQUAL(PtlMEInsert(me[2], anyone, 1, 0, PTL_RETAIN, PTL_INS_BEFORE, &me[1]), PTL_OK);
-		EQUAL(PtlMEInsert(me[2], anyone, 1, 0, PTL_RETAIN, PTL_INS_AFTER, &me[3]), PTL_OK);
+		EQUAL(PtlMEInsert(me[2], any_process, 1, 0, PTL_RETAIN, PTL_INS_BEFORE, &me[1]), PTL_OK);
+		EQUAL(PtlMEInsert(me[2], any_process, 1, 0, PTL_RETAIN, PTL_INS_AFTER, &me[3]), PTL_OK);
 		for (int i = 0; i < 4; i++)
 			EQUAL(PtlMDAttach(me[i], memory(r->in + i, 1, 1, PTL_MD_OP_PUT, r->eq), PTL_RETAIN,
 			                  &md), PTL_OK);
 		EQUAL(PtlMDAttach(me[0], memory(r->in, 1, 1, PTL_MD_OP_PUT, r->eq), PTL_RETAIN, &md),
 		      PTL_ME_IN_USE);
 	}
-	meet(r);
+	sync_ranks(r);
 	for (int i = 0; r->initiator && i < 4; i++)
 		EQUAL(put(r, 1, 1, 0, i).ni_fail_type, PTL_NI_OK);
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		for (int i = 0; i < 4; i++) {
 			ptl_event_t event = expect(r->eq, PTL_EVENT_PUT_END);
@@ -126,7 +126,7 @@ static void case_offsets(struct roles *r)
 		me[1] = attach(r, 2, 0, memory(r->in + 64, 24, PTL_MD_THRESH_INF,
 		                               PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, r->eq), PTL_RETAIN);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		put_ok(r, 10, 1, 100, 10);                /* local: 0 */
 		put_ok(r, 10, 1, 100, 10);                /* local: 10 */
@@ -139,7 +139,7 @@ static void case_offsets(struct roles *r)
 		put_dropped(r, 8, 2, ~0ULL);              /* sum overflows */
 		put_dropped(r, 8, 2, ~0ULL - 7);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		static const int offsets[] = { 0, 10, 20, 16, 3, 24 };
 
@@ -170,7 +170,7 @@ static void case_truncate(struct roles *r)
 		me[2] = attach(r, 2, 0, memory(r->in + 32, 10, PTL_MD_THRESH_INF,
 		                               cut | PTL_MD_MANAGE_REMOTE, r->eq), PTL_RETAIN);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		put_ok(r, 10, 1, 0, 10);
 		put_ok(r, 11, 1, 0, 10);
@@ -180,7 +180,7 @@ static void case_truncate(struct roles *r)
 		put_ok(r, 11, 2, 1000, 0);
 		put_ok(r, 11, 2, ~0ULL, 0);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		static const int moved[] = { 10, 10, 0, 3, 0, 0, 0 };
 
@@ -212,7 +212,7 @@ static void case_operations(struct roles *r)
 		me[1] = attach(r, 1, 0, memory(r->in + 8, 8, PTL_MD_THRESH_INF,
 		                               PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, r->eq), PTL_RETAIN);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		put_ok(r, 8, 1, 0, 8);                    /* skips the first */
 		EQUAL(PtlMDBind(r->job.ni, memory(got, 8, PTL_MD_THRESH_INF, 0, r->own), PTL_RETAIN, &md),
@@ -222,7 +222,7 @@ static void case_operations(struct roles *r)
 		CHECK(memcmp(got, r->out, 8) == 0);
 		EQUAL(PtlMDUnlink(md), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		EQUAL(expect(r->eq, PTL_EVENT_PUT_END).mlength, 8);
 		EQUAL(expect(r->eq, PTL_EVENT_GET_END).mlength, 8);
@@ -242,13 +242,13 @@ static void case_threshold(struct roles *r)
 		me[1] = attach(r, 1, 0, memory(r->in, 64, 2, PTL_MD_OP_PUT, r->eq), PTL_RETAIN);
 		me[2] = attach(r, 1, 0, memory(r->in, 64, 1, PTL_MD_OP_PUT, r->eq), PTL_RETAIN);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		for (int i = 0; i < 3; i++)
 			put_ok(r, 8, 1, 0, 8);
 		put_dropped(r, 8, 1, 0);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		static const int left[] = { 1, 0, 0 };
 
@@ -268,7 +268,7 @@ static void case_initiator_threshold(struct roles *r)
 	if (r->target)
 		me = attach(r, 1, 0, memory(r->in, 64, PTL_MD_THRESH_INF, PTL_MD_OP_PUT, PTL_EQ_NONE),
 		            PTL_RETAIN);
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		EQUAL(PtlMDBind(r->job.ni, memory(r->out, 8, 3, 0, r->own), PTL_RETAIN, &md), PTL_OK);
 		EQUAL(PtlPut(md, PTL_ACK_REQ, r->to, PT, 0, 1, 0, 0), PTL_OK);
@@ -280,7 +280,7 @@ static void case_initiator_threshold(struct roles *r)
 		EQUAL(PtlPut(md, PTL_ACK_REQ, r->to, PT, 0, 1, 0, 0), PTL_MD_INVALID);
 		EQUAL(PtlMDUnlink(md), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target)
 		EQUAL(PtlMEUnlink(me), PTL_OK);
 }
@@ -296,13 +296,13 @@ static void case_unlink(struct roles *r)
 		me[1] = attach(r, 1, 0, memory(r->in + 8, 8, 2, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE,
 		                               r->eq), PTL_UNLINK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		for (int i = 0; i < 3; i++)
 			put_ok(r, 8, 1, 0, 8);
 		put_dropped(r, 8, 1, 0);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		ptl_event_t end = expect(r->eq, PTL_EVENT_PUT_END);
 		ptl_event_t gone = expect(r->eq, PTL_EVENT_UNLINK);
@@ -334,7 +334,7 @@ static void case_drops(struct roles *r)
 		me = attach(r, 1, 0, memory(r->in, 64, PTL_MD_THRESH_INF, PTL_MD_OP_PUT, r->eq),
 		            PTL_RETAIN);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		ptl_sr_value_t refused;
 		ptl_event_t reply;
@@ -369,7 +369,7 @@ static void case_drops(struct roles *r)
 		EQUAL(reply.mlength, 0);
 		EQUAL(PtlMDUnlink(md), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		EQUAL(status(r, PTL_SR_DROP_COUNT), before + 8);
 		EQUAL(PtlMEUnlink(me), PTL_OK);
@@ -390,7 +390,7 @@ static void case_acks(struct roles *r)
 		                                  PTL_MD_MANAGE_REMOTE | PTL_MD_ACK_DISABLE,
 		                                  PTL_EQ_NONE), PTL_RETAIN);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		ptl_event_t ack = put(r, 16, 0x77, 60, 0x1234);
 
@@ -410,7 +410,7 @@ static void case_acks(struct roles *r)
 		expect(r->own, PTL_EVENT_SEND_END);
 		EQUAL(PtlMDUnlink(md), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	for (int i = 0; r->target && i < 2; i++)
 		EQUAL(PtlMEUnlink(me[i]), PTL_OK);
 }
@@ -433,7 +433,7 @@ static void case_gets(struct roles *r)
 		me[1] = attach(r, 2, 0, memory(r->in, 200, PTL_MD_THRESH_INF, PTL_MD_OP_GET, r->eq),
 		               PTL_RETAIN);
 	}
-	meet(r);
+	sync_ranks(r);
 	for (int i = 0; r->initiator && i < GETS; i++) {
 		ptl_handle_md_t md;
 		ptl_event_t reply;
@@ -451,7 +451,7 @@ static void case_gets(struct roles *r)
 		EQUAL(got[gets[i].moved], 'x');
 		EQUAL(PtlMDUnlink(md), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		for (int i = 0; i < GETS; i++) {
 			ptl_event_t event = expect(r->eq, PTL_EVENT_GET_END);

@@ -72,7 +72,7 @@ static void case_addresses(struct roles *r)
 
 	if (r->target)
 		me = open_everything(r);
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) {
 		ptl_handle_md_t md = everything(r);
 		char on_stack[200];
@@ -88,7 +88,7 @@ static void case_addresses(struct roles *r)
 		EQUAL(put_to(r, md, on_stack, sizeof on_stack, r->in + 1500), PTL_NI_OK);
 		EQUAL(PtlMDUnlink(md), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		EQUAL(memcmp(r->in, constant, 40), 0);
 		EQUAL(memcmp(r->in + 100, constant, sizeof constant), 0);
@@ -137,7 +137,7 @@ static void case_requests(struct roles *r)
 
 	if (r->target)
 		me = open_everything(r);
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator) { /* its own stack has the same address as the target's */
 		ptl_handle_md_t md = everything(r);
 		char *const at[] = { guard, guard - 4, guard + GUARD_BYTES - 4, NULL, (char *)-9 };
@@ -157,7 +157,7 @@ static void case_requests(struct roles *r)
 		EQUAL(expect(r->own, PTL_EVENT_ACK).ni_fail_type, PTL_NI_DROPPED);
 		EQUAL(PtlMDUnlink(md), PTL_OK);
 	}
-	meet(r);
+	sync_ranks(r);
 	if (r->target) {
 		EQUAL(status(r, PTL_SR_DROP_COUNT) - dropped, 25);
 		EQUAL(strcmp(constant, "read-only data of every process, at one address"), 0);

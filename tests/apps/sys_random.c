@@ -246,7 +246,7 @@ static void put_to_oneself(void)
 {
 	ptl_md_t md = { .start = memory.arena, .length = 8, .threshold = PTL_MD_THRESH_INF,
 	                .options = PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE };
-	ptl_process_id_t anyone = { PTL_NID_ANY, PTL_PID_ANY };
+	ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 	ptl_handle_md_t from;
 	ptl_handle_me_t me;
 	ptl_event_t event;
@@ -256,7 +256,7 @@ static void put_to_oneself(void)
 	EQUAL(PtlEQAlloc(ni, 8, PTL_EQ_HANDLER_NONE, &md.eq_handle), PTL_OK);
 	EQUAL(PtlMDBind(ni, md, PTL_RETAIN, &from), PTL_OK);
 	md.start = memory.arena + 64;
-	EQUAL(PtlMEAttach(ni, 1, anyone, 77, 0, PTL_RETAIN, PTL_INS_BEFORE, &me), PTL_OK);
+	EQUAL(PtlMEAttach(ni, 1, any_process, 77, 0, PTL_RETAIN, PTL_INS_BEFORE, &me), PTL_OK);
 	EQUAL(PtlMDAttach(me, md, PTL_RETAIN, &(ptl_handle_md_t){ 0 }), PTL_OK);
 	EQUAL(PtlPut(from, PTL_ACK_REQ, margay_process(0), 1, 0, 77, 0, 0), PTL_OK);
 	do

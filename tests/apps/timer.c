@@ -202,14 +202,14 @@ static void of_events(struct roles *r)
 	EQUAL(PtlMDBind(r->job.ni, memory(r->out, 8, PTL_MD_THRESH_INF, 0, PTL_EQ_NONE),
 	                PTL_RETAIN, &md), PTL_OK);
 	caught = 0;
-	meet(r);
+	sync_ranks(r);
 	if (r->initiator)
 		for (int i = 0; i < 20; i++)
 			EQUAL(PtlPut(md, PTL_NOACK_REQ, r->to, PT, 0, 1, 0, 0), PTL_OK);
 	if (r->target)
 		while (!caught)
 			;
-	meet(r);
+	sync_ranks(r);
 	every(500);                    /* also during a wait for events */
 	signal(SIGALRM, spoil);
 	caught = 0;
@@ -219,7 +219,7 @@ static void of_events(struct roles *r)
 	EQUAL(PtlMDUnlink(md), PTL_OK);
 	EQUAL(PtlMEUnlink(me), PTL_OK);
 	EQUAL(PtlEQFree(eq), PTL_OK);
-	meet(r);
+	sync_ranks(r);
 }
 
 int main(int argc, char **argv)

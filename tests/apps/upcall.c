@@ -95,7 +95,7 @@ static void wait_handled(uint64_t count)
 static void order(void)
 {
 	open_queue(r.target, 1024, count_it);
-	meet(&r);
+	sync_ranks(&r);
 	if (r.target && !r.initiator)
 		for (uint64_t told = 0; told < MANY; told += 512) {
 			wait_handled(told);
@@ -128,7 +128,7 @@ static void put_again(ptl_event_t *event)
 static void masked(void)
 {
 	open_queue(r.target, 4, put_again);
-	meet(&r);
+	sync_ranks(&r);
 	put_burst(1);
 	wait_handled(MANY / 10);
 	close_queue(r.target);
@@ -150,12 +150,12 @@ static void pingpong(int asleep)
 	if (r.job.size == 1)
 		return;
 	open_queue(both, 4, answer);
-	meet(&r);
+	sync_ranks(&r);
 	put_burst(1);
 	while (both && handled < 1000)
 		if (asleep)
 			pause_ms(1000);
-	meet(&r);
+	sync_ranks(&r);
 	close_queue(both);
 }
 
@@ -173,7 +173,7 @@ static void pingpong_asleep(void)
 static void wait_elsewhere(void)
 {
 	open_queue(r.target, 2 * BURST, count_it);
-	meet(&r);
+	sync_ranks(&r);
 	put_slowly(BURST);
 	if (r.initiator)
 		put_to(r.to, PLAIN, 5);
@@ -206,7 +206,7 @@ static void poll_timeout(void)
 	open_queue(r.target, 2 * BURST, count_it);
 	eqs[0] = r.eq;
 	eqs[1] = r.own;
-	meet(&r);
+	sync_ranks(&r);
 	put_slowly(BURST);
 	while (r.target && !r.initiator && handled == 0) {
 		start = now_ns();
@@ -220,7 +220,7 @@ static void poll_timeout(void)
 static void sleep_on(void)
 {
 	open_queue(r.target, 2 * BURST, count_it);
-	meet(&r);
+	sync_ranks(&r);
 	put_slowly(BURST);
 	while (r.target && !r.initiator && handled == 0) {
 		uint64_t start = now_ns();
@@ -238,9 +238,9 @@ static void sleep_on(void)
 static void barrier(void)
 {
 	open_queue(r.target, 2 * BURST, count_it);
-	meet(&r);
+	sync_ranks(&r);
 	put_slowly(BURST);
-	meet(&r);
+	sync_ranks(&r);
 	wait_handled(BURST);
 	close_queue(r.target);
 }
@@ -263,7 +263,7 @@ static void with_get(void)
 	ptl_event_t event;
 
 	open_queue(r.target, 2 * BURST, count_it);
-	meet(&r);
+	sync_ranks(&r);
 	put_burst(BURST);
 	for (uint64_t i = 0; r.target && i < BURST;) {
 		int result = PtlEQGet(eq, &event);
@@ -293,7 +293,7 @@ static void with_wait(void)
 	open_queue(r.target, BURST, count_it);
 	eqs[0] = r.eq;
 	eqs[1] = eq;
-	meet(&r);
+	sync_ranks(&r);
 	for (uint64_t i = 0; r.initiator && i < FEW; i++) {
 		put_to(r.to, BITS, i);
 		put_to(r.to, PLAIN, i);
@@ -338,7 +338,7 @@ static void overrun(void)
 
 	word = 0;
 	open_queue(r.target, 4, be_late);
-	meet(&r);
+	sync_ranks(&r);
 	put_burst(1);
 	if (r.initiator && !r.target) {
 		expect(r.own, PTL_EVENT_PUT_END);
@@ -379,7 +379,7 @@ static void reply(void)
 	if (r.target)
 		EQUAL(PtlMDBind(r.job.ni, memory(back, 8, PTL_MD_THRESH_INF, 0, eq), PTL_RETAIN,
 		                &fetch), PTL_OK);
-	meet(&r);
+	sync_ranks(&r);
 	put_burst(1);
 	wait_handled(2);
 	if (r.target)
@@ -392,11 +392,11 @@ static void late_bells(void)
 {
 	for (int round = 0; round < 300; round++) {
 		open_queue(r.target, 4, count_it);
-		meet(&r);
+		sync_ranks(&r);
 		put_burst(1);
 		wait_handled(1);
 		close_queue(r.target);
-		meet(&r);
+		sync_ranks(&r);
 	}
 }
 
@@ -429,7 +429,7 @@ static void in_handler(void)
 
 	open_queue(r.target, 4, forbidden);
 	errno = 7;
-	meet(&r);
+	sync_ranks(&r);
 	put_burst(1);
 	wait_handled(1);
 	EQUAL(errno, 7);
@@ -485,9 +485,9 @@ int main(void)
 	attach(&r, WORD, 0, memory((void *)&word, 8, PTL_MD_THRESH_INF,
 	                                PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, PTL_EQ_NONE), PTL_RETAIN);
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		meet(&r);
+		sync_ranks(&r);
 		cases[i].run();
-		meet(&r);
+		sync_ranks(&r);
 		expect_empty(r.eq);
 		if (r.job.rank == 0)
 			printf("ok %s\n", cases[i].name);

@@ -50,7 +50,7 @@ struct made {
 
 static void make(ptl_handle_ni_t ni, struct made *m, uintptr_t queue)
 {
-	ptl_process_id_t anyone = { PTL_NID_ANY, PTL_PID_ANY };
+	ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 	ptl_md_t md = memory(m->memory, 8, PTL_MD_THRESH_INF,
 	                     PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, PTL_EQ_NONE);
 	ptl_handle_md_t handle;
@@ -59,7 +59,7 @@ static void make(ptl_handle_ni_t ni, struct made *m, uintptr_t queue)
 	EQUAL(PtlEQAlloc(ni, 8, handlers[queue], &m->eq), PTL_OK);
 	md.eq_handle = m->eq;
 	md.user_ptr = (void *)queue;
-	EQUAL(PtlMEAttach(ni, PT, anyone, queue, 0, PTL_RETAIN, PTL_INS_AFTER, &m->me), PTL_OK);
+	EQUAL(PtlMEAttach(ni, PT, any_process, queue, 0, PTL_RETAIN, PTL_INS_AFTER, &m->me), PTL_OK);
 	EQUAL(PtlMDAttach(m->me, md, PTL_RETAIN, &handle), PTL_OK);
 }
 
@@ -144,7 +144,7 @@ int main(int argc, char **argv)
 	open_roles(&r);
 	attach(&r, 99, 0, memory((void *)&stop, 8, PTL_MD_THRESH_INF,
 	                         PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, PTL_EQ_NONE), PTL_RETAIN);
-	meet(&r);
+	sync_ranks(&r);
 	if (r.job.rank != 0) {
 		put_until_told(&r);
 		PtlFini();

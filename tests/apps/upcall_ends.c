@@ -114,7 +114,7 @@ int main(int argc, char **argv)
 	                        r.job.rank == 0 ? eq : PTL_EQ_NONE), PTL_RETAIN);
 	if (strcmp(how, "poll") == 0 && r.job.rank == 0)
 		EQUAL(poll(&input, 1, 1), 0);  /* the input comes after the first message */
-	meet(&r);
+	sync_ranks(&r);
 	if (strcmp(how, "death") == 0)
 		wait_for_death(eq);
 	if (r.job.rank == r.job.size - 1)

@@ -147,21 +147,21 @@ int main(int argc, char **argv)
 	                &md), PTL_OK);
 	for (unsigned i = 0; r.job.size > 1 && i < sizeof(cases) / sizeof(cases[0]); i++) {
 		handled = 0;
-		meet(&r);
+		sync_ranks(&r);
 		if (r.initiator)
 			send_all(&r, md);
 		else if (r.target)
 			cases[i].run();
-		meet(&r);
+		sync_ranks(&r);
 		if (r.initiator)
 			printf("ok %s\n", cases[i].name);
 	}
-	meet(&r);
+	sync_ranks(&r);
 	calls(&r, md);
 	EQUAL(PtlMDUnlink(md), PTL_OK);
 	EQUAL(PtlMEUnlink(me), PTL_OK);
 	EQUAL(PtlEQFree(eq), PTL_OK);
-	meet(&r);
+	sync_ranks(&r);
 	if (r.job.rank == 0)
 		printf("ok calls\n");
 	job_end(&r.job);

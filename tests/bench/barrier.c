@@ -10,7 +10,7 @@
 
 enum { WARM = 10 };
 
-static void meet(ptl_handle_ni_t ni, unsigned long rounds)
+static void barriers(ptl_handle_ni_t ni, unsigned long rounds)
 {
 	while (rounds--)
 		job_check(PtlNIBarrier(ni), "PtlNIBarrier");
@@ -23,11 +23,11 @@ int main(int argc, char **argv)
 	double start;
 
 	job_start(&job);
-	meet(job.ni, WARM);
+	barriers(job.ni, WARM);
 	start = seconds() * 1e6;
-	meet(job.ni, rounds);
+	barriers(job.ni, rounds);
 	if (job.rank == 0)
 		printf("barrier_us %.3f\n", (seconds() * 1e6 - start) / rounds);
-	meet(job.ni, 1);
+	barriers(job.ni, 1);
 	return 0;
 }

@@ -64,10 +64,10 @@ FUNCTIONS = {
     "other_ack_is_valid": "faults", "ack_is_cumulative": "faults", "ack_piggyback": "faults",
     "is_current": "faults", "timer_by": "faults", "timer_move": "faults",
     "note_sent": "faults", "note_resent": "faults", "frame_ack": "faults",
-    "message_end": "faults",
+    "send_end": "faults",
     "is_mine": "faults", "wire_fast_is_sealed": "faults", "learn": "faults", "receive": "faults",
     "membership_check": "faults",
-    "membership_is_dead": "faults", "set_timer": "faults", "timer_arm_by": "faults",
+    "membership_is_dead": "faults", "set_timer": "faults", "ktimer_arm_by": "faults",
     "link_port_sent": "faults", "report": "faults", "await_boot": "faults",
 }
 # By file and function where two functions have the same name.

@@ -20,8 +20,8 @@ struct fake_kernel fake_kernel;
 static void *twice;
 static uint64_t twice_bytes;
 
-void kernel_line(const char *format, ...);
-void kernel_line(const char *format, ...)
+void console_line(const char *format, ...);
+void console_line(const char *format, ...)
 {
 	(void)format;
 	fake_kernel.reports++;

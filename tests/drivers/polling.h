@@ -151,13 +151,13 @@ struct node node;
 struct parameters parameters;
 struct process process_boot;
 
-void timer_arm(uint64_t deadline) { is.timer = deadline; }
-void timer_arm_within(uint64_t deadline, uint64_t early)
+void ktimer_arm(uint64_t deadline) { is.timer = deadline; }
+void ktimer_arm_within(uint64_t deadline, uint64_t early)
 {
 	if (deadline < is.timer || deadline - is.timer > early)
 		is.timer = deadline;
 }
-void timer_arm_by(uint64_t deadline) { is.timer = deadline < is.timer ? deadline : is.timer; }
+void ktimer_arm_by(uint64_t deadline) { is.timer = deadline < is.timer ? deadline : is.timer; }
 uint64_t tsc_to_ns(uint64_t tsc) { return tsc; }
 uint64_t wall_ns(void) { return 0; }
 void upcall_check_queues(void) { }

@@ -173,7 +173,7 @@ TEST(a_timer_that_is_no_longer_wanted_does_not_wake)
 	begin(CONTROL_INTERRUPT, NOTHING, NO_STEP);
 	steady = 0;
 	is.deadline = is.now + 40000000;
-	timer_arm(is.now + 1000000);
+	ktimer_arm(is.now + 1000000);
 	CHECK(!wait_until(is_over, 0, is.now + 30000000, "the test"));
 	CHECK_IS(node.counters[COUNTER_HALTS], 1);
 }

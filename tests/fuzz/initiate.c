@@ -64,8 +64,8 @@ static uint64_t payload_of(const struct message *message)
 }
 
 /* Puts on the fast path, in one step; returns 1 if this is one. Its descriptor is not pinned. */
-static int brief(struct process *process, const struct initiator_args *args,
-		 struct send *send)
+static int fast_put(struct process *process, const struct initiator_args *args,
+		    struct send *send)
 {
 	struct known md;
 
@@ -92,7 +92,7 @@ static void start_put(struct process *process, const struct step *step)
 	if (step->b & 4)
 		args.operation = MESSAGE_ATOMIC;
 	send->p = (uint32_t)(process - fuzz.processes);
-	if (step->b & 8 && brief(process, &args, send))
+	if (step->b & 8 && fast_put(process, &args, send))
 		return;
 	if (failed(process, initiator_put(fuzz_enter(process), &args, &send->message,
 					  &send->grant)))

@@ -40,14 +40,14 @@ static int choose(struct engines *e, uint32_t from, struct op *op, struct initia
 	*args = (struct initiator_args){ .md = engine->source, .local_offset = op->at,
 					 .target_nid = op->to, .target_pid = 1,
 					 .pt_index = PORTAL };
-	args->ack = op->kind != BRIEF && (ack || needs_ack(e, op)) ? ACK_YES : ACK_NO;
+	args->ack = op->kind != SHORT_PUT && (ack || needs_ack(e, op)) ? ACK_YES : ACK_NO;
 	if (op->kind == PIECES) {
 		args->md = engine->pieces;
 		op->at = (op->at + ROTATED) % PATTERN;
-	} else if (op->kind == BRIEF) {
-		uint32_t which = (uint32_t)roll(e, BRIEFS);
+	} else if (op->kind == SHORT_PUT) {
+		uint32_t which = (uint32_t)roll(e, SHORT_SOURCES);
 
-		args->md = engine->brief[which];
+		args->md = engine->short_sources[which];
 		args->local_offset = 0;
 		op->at = 100 * which;
 		op->length = 16 * (which + 1);
@@ -65,8 +65,8 @@ static int choose(struct engines *e, uint32_t from, struct op *op, struct initia
 		args->atomic_operation = ATOMIC_SUM;
 		args->datatype = ATOMIC_UINT64;
 	}
-	args->length = op->kind == BRIEF ? LENGTH_WHOLE : op->length;
-	if (op->kind <= BRIEF || op->kind == EXCHANGE) {
+	args->length = op->kind == SHORT_PUT ? LENGTH_WHOLE : op->length;
+	if (op->kind <= SHORT_PUT || op->kind == EXCHANGE) {
 		op->slot = engines_take(e, op->to, op->length);
 		args->remote_offset = engines_slot_offset(e, op->slot);
 		if (op->slot == NO_SLOT)
@@ -108,11 +108,11 @@ static int start(struct engines *e, uint32_t from)
 		 * not prove that it has arrived. */
 		if (args.ack != ACK_YES) {
 			op->seen_from = engines_events[op->kind].from & BIT(PTL_EVENT_ACK);
-			op->unheard = (op->kind <= BRIEF || op->kind == ADD) &&
+			op->unheard = (op->kind <= SHORT_PUT || op->kind == ADD) &&
 				      op->length <= DELIVER_INLINE_BYTES;
 		}
 		e->free = next;
-		if (op->kind == BRIEF)
+		if (op->kind == SHORT_PUT)
 			result = frames_fast_put(frames, &args, &due) == FRAMES_OTHER;
 		else
 			result = frames_start(frames, &args);
@@ -129,7 +129,7 @@ static int start(struct engines *e, uint32_t from)
 	}
 	e->result.started++;
 	e->engines[from].left--;
-	e->engines[from].under_way += op->kind != BRIEF;
+	e->engines[from].under_way += op->kind != SHORT_PUT;
 	return 1;
 }
 

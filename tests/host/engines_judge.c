@@ -17,7 +17,7 @@ void engines_wrong(struct engines *e, const char *what, uint32_t node, uint64_t 
 const struct engines_events engines_events[KINDS] = {
 	[PUT]       = { PUT_EVENTS },
 	[PIECES]    = { PUT_EVENTS },
-	[BRIEF]     = { 0, BOTH(PTL_EVENT_PUT_START) },
+	[SHORT_PUT] = { 0, BOTH(PTL_EVENT_PUT_START) },
 	[GET]       = { BOTH(PTL_EVENT_REPLY_START), BOTH(PTL_EVENT_GET_START) },
 	[EXCHANGE]  = { BOTH(PTL_EVENT_SEND_START) | BOTH(PTL_EVENT_REPLY_START),
 			BOTH(PTL_EVENT_GETPUT_START) },

@@ -136,8 +136,8 @@ void engines_begin_life(struct engines *e, uint32_t node)
 						   PATTERN - ROTATED - PIECE * PIECES_SMALL };
 	array[PIECES_SMALL + 1] = (struct iovec_args){ BASE, ROTATED };
 	engine->pieces = bind(e, node, words + 64, PIECES_SMALL + 2, MD_IOVEC, out);
-	for (uint32_t i = 0; i < BRIEFS; i++)
-		engine->brief[i] = bind(e, node, 100 * i, 16 * (i + 1), 0, EQ_NONE);
+	for (uint32_t i = 0; i < SHORT_SOURCES; i++)
+		engine->short_sources[i] = bind(e, node, 100 * i, 16 * (i + 1), 0, EQ_NONE);
 	engine->under_way = 0;
 	engine->lives++;
 }

@@ -23,12 +23,12 @@
 #define LONGS      12u            /* slots of `longest` bytes, after the short ones */
 #define SLOTS      (SHORTS + LONGS)
 #define EMPTY      0xa5           /* every byte of a free slot */
-#define BRIEFS     4u             /* descriptors of short puts without events */
+#define SHORT_SOURCES 4u          /* descriptors of short puts without events */
 #define WINDOW     6u             /* operations of a node that are pending at once */
 #define PORTAL     4u
 #define NO_SLOT    0xffffu
 
-enum kind { PUT, PIECES, BRIEF, GET, EXCHANGE, ADD, FETCH_ADD, KINDS };
+enum kind { PUT, PIECES, SHORT_PUT, GET, EXCHANGE, ADD, FETCH_ADD, KINDS };
 
 struct op {
 	uint64_t number;           /* counts the operations of the run from 1; 0: a free record */
@@ -48,7 +48,7 @@ struct op {
 
 struct engine {
 	struct eq_reader out, in;  /* its queues: as an initiator, and as a target */
-	handle_t source, pieces, brief[BRIEFS]; /* descriptors that it sends from */
+	handle_t source, pieces, short_sources[SHORT_SOURCES]; /* descriptors that it sends from */
 	uint32_t left;             /* operations to start */
 	uint32_t under_way;        /* its own, pending */
 	uint32_t lives;            /* lives of its node so far */

@@ -18,7 +18,7 @@
 #define MS              1000000ull    /* ns */
 
 /* A call of the link to its user: kind w(hole), b(egin), d(ata), e(nd), E(nd with failure), s(ent),
- * F(ailed), B (a brief one has failed), l(ost). */
+ * F(ailed), B (one of the fast path has failed), l(ost). */
 struct note {
 	char kind;
 	uint32_t node, lane;

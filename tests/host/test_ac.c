@@ -3,7 +3,7 @@
  */
 #include "world.h"
 
-static const struct ac_args anyone = { ANY_ID, ANY_ID, ANY_ID, ANY_ID, ANY_ID };
+static const struct ac_args any_process = { ANY_ID, ANY_ID, ANY_ID, ANY_ID, ANY_ID };
 
 /* An entry of process 0 that accepts puts of 8 bytes from all that access control admits. */
 static handle_t target(struct world *w)
@@ -55,7 +55,7 @@ TEST(rule27_defaults_can_be_replaced)
 {
 	struct world w;
 	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8);
-	struct ac_args args = anyone;
+	struct ac_args args = any_process;
 	handle_t me;
 
 	world_open(&w, &test_limits);
@@ -65,7 +65,7 @@ TEST(rule27_defaults_can_be_replaced)
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
 	m.source_nid = 2, m.jid = JOB + 1;
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
-	CHECK_IS(ac_set(&w.views[0], 1, &anyone), 0);
+	CHECK_IS(ac_set(&w.views[0], 1, &any_process), 0);
 	m.cookie = 1, m.source_nid = 1;
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
 	block_close(&w.views[0]);     /* another PtlNIInit restores the defaults */
@@ -83,14 +83,14 @@ TEST(rule33_access_control_index_bounds)
 {
 	struct world w;
 	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8);
-	struct ac_args args = anyone;
+	struct ac_args args = any_process;
 	handle_t me;
 
 	world_open(&w, &test_limits);
 	me = target(&w);
-	CHECK_IS(ac_set(&w.views[0], 64, &anyone), PORTALS_AC_INDEX_INVALID);
-	CHECK_IS(ac_set(&w.views[0], 0xffffffff, &anyone), PORTALS_AC_INDEX_INVALID);
-	CHECK_IS(ac_set(&w.views[0], 63, &anyone), 0);
+	CHECK_IS(ac_set(&w.views[0], 64, &any_process), PORTALS_AC_INDEX_INVALID);
+	CHECK_IS(ac_set(&w.views[0], 0xffffffff, &any_process), PORTALS_AC_INDEX_INVALID);
+	CHECK_IS(ac_set(&w.views[0], 63, &any_process), 0);
 	m.cookie = 63;
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
 	args.pt_index = 64;
@@ -101,14 +101,14 @@ TEST(rule33_access_control_index_bounds)
 	args.pt_index = 63;
 	CHECK_IS(ac_set(&w.views[0], 62, &args), 0);
 	w.views[0].block->granted = (struct block_granted){ .portals = 10, .acs = 5, .me_list = 9 };
-	CHECK_IS(ac_set(&w.views[0], 4, &anyone), 0);
-	CHECK_IS(ac_set(&w.views[0], 5, &anyone), PORTALS_AC_INDEX_INVALID);
+	CHECK_IS(ac_set(&w.views[0], 4, &any_process), 0);
+	CHECK_IS(ac_set(&w.views[0], 5, &any_process), PORTALS_AC_INDEX_INVALID);
 	args.pt_index = 9;
 	CHECK_IS(ac_set(&w.views[0], 4, &args), 0);
 	args.pt_index = 10;
 	CHECK_IS(ac_set(&w.views[0], 4, &args), PORTALS_PT_INDEX_INVALID);
 	w.views[0].block->granted.acs = 1000;         /* damaged: the view's bound holds */
-	CHECK_IS(ac_set(&w.views[0], 64, &anyone), PORTALS_AC_INDEX_INVALID);
+	CHECK_IS(ac_set(&w.views[0], 64, &any_process), PORTALS_AC_INDEX_INVALID);
 	remove_me(&w, 0, me);
 	world_close(&w);
 }

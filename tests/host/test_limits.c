@@ -293,15 +293,15 @@ TEST(rule17_first_generations_follow_from_the_seed)
 static void bounds(const struct block_limits *limits)
 {
 	struct world w;
-	struct me_args anyone = { .match_bits = 5, .nid = ANY_ID, .pid = ANY_ID,
+	struct me_args any_process = { .match_bits = 5, .nid = ANY_ID, .pid = ANY_ID,
 				  .position = INSERT_AFTER };
 	struct message m = request(MESSAGE_PUT, 1, 0, 5, 0);
 	handle_t me, none;
 
 	world_open(&w, limits);
-	me = new_me_with(&w, 0, limits->portals - 1, anyone);
+	me = new_me_with(&w, 0, limits->portals - 1, any_process);
 	attach(&w, 0, me, memory(0, 0, MD_OP_PUT, EQ_NONE), UNLINK_NEVER);
-	CHECK_IS(me_attach(&w.views[0], limits->portals, &anyone, &none),
+	CHECK_IS(me_attach(&w.views[0], limits->portals, &any_process, &none),
 		 PORTALS_PT_INDEX_INVALID);
 	m.pt_index = limits->portals - 1;
 	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);

@@ -17,7 +17,7 @@ static void open_wide(struct probe *p)
 }
 
 /* The peer has sent a frame, so it is known and has granted a window. */
-static void meet(struct probe *p, uint32_t window)
+static void learn_peer(struct probe *p, uint32_t window)
 {
 	struct wire wire = probe_data(0, 8, 0);
 
@@ -27,7 +27,7 @@ static void meet(struct probe *p, uint32_t window)
 }
 
 /* Send a message on the fast path with this id and payload; returns 0 if there is no room. */
-static int brief(struct probe *p, uint64_t id, uint32_t bytes)
+static int send_short(struct probe *p, uint64_t id, uint32_t bytes)
 {
 	struct link_room room = link_fast_room(p->link, 1);
 
@@ -74,17 +74,17 @@ TEST(batch_is_what_comes_while_frames_are_under_way)
 	struct probe p;
 
 	open_wide(&p);
-	meet(&p, 64);
-	CHECK(brief(&p, 1, 8));
+	learn_peer(&p, 64);
+	CHECK(send_short(&p, 1, 8));
 	CHECK_IS(next_batch(&p, 1, 8), 1);             /* nothing is in flight: at once */
 	for (uint64_t i = 2; i < 7; i++)
-		CHECK(brief(&p, i, 8));
+		CHECK(send_short(&p, i, 8));
 	CHECK_IS(next_batch(&p, 2, 8), 0);
 	CHECK_IS(link_has_delayed(p.link), 1);
 	probe_give_ack(&p, 1, 0, 64);           /* nothing is in flight again */
 	CHECK_IS(next_batch(&p, 2, 8), 5);
 	CHECK_IS(link_has_delayed(p.link), 0);
-	CHECK(brief(&p, 7, 8));
+	CHECK(send_short(&p, 7, 8));
 	probe_give_ack(&p, 2, 0, 64);
 	CHECK_IS(next_batch(&p, 7, 8), 1);             /* alone */
 	probe_give_ack(&p, 3, 0, 64);
@@ -103,14 +103,14 @@ TEST(batch_leaves_when_full)
 		struct probe p;
 
 		open_wide(&p);
-		meet(&p, 64);
+		learn_peer(&p, 64);
 		while (wire_padded(bytes) + (fit - 1) * each + WIRE_ENTRY + LINK_HEADER_BYTES +
 		       LINK_FAST_BYTES <= most)
 			fit++;
-		CHECK(brief(&p, id, bytes));
+		CHECK(send_short(&p, id, bytes));
 		CHECK_IS(next_batch(&p, id++, bytes), 1);
 		for (uint32_t i = 0; i < 3 * fit; i++)
-			CHECK(brief(&p, id + i, bytes));
+			CHECK(send_short(&p, id + i, bytes));
 		for (uint32_t i = 0; i < 3; i++, id += fit)
 			CHECK_IS(next_batch(&p, id, bytes), fit);
 		CHECK_IS(next_batch(&p, id, bytes), 0);
@@ -126,20 +126,20 @@ TEST(batch_leaves_when_time_is_up_or_the_user_waits)
 	struct probe p;
 
 	open_wide(&p);
-	meet(&p, 64);
-	brief(&p, 1, 8);
+	learn_peer(&p, 64);
+	send_short(&p, 1, 8);
 	CHECK_IS(next_batch(&p, 1, 8), 1);
 	held = p.now;
-	brief(&p, 2, 8);
+	send_short(&p, 2, 8);
 	p.now += p.config.batch_delay / 2;
-	brief(&p, 3, 8);
+	send_short(&p, 3, 8);
 	CHECK(link_deadline(p.link) <= held + p.config.batch_delay);
 	link_tick(p.link, p.now);
 	CHECK_IS(next_batch(&p, 2, 8), 0);
 	p.now = held + p.config.batch_delay;
 	link_tick(p.link, p.now);
 	CHECK_IS(next_batch(&p, 2, 8), 2);
-	brief(&p, 4, 8);
+	send_short(&p, 4, 8);
 	link_flush(p.link, p.now);
 	CHECK_IS(next_batch(&p, 4, 8), 1);
 	link_flush(p.link, p.now);
@@ -153,12 +153,12 @@ TEST(batch_leaves_before_what_is_sent_behind_it)
 	struct probe p;
 
 	open_wide(&p);
-	meet(&p, 64);
-	brief(&p, 1, 8);
-	brief(&p, 2, 8);
-	brief(&p, 3, 8);
+	learn_peer(&p, 64);
+	send_short(&p, 1, 8);
+	send_short(&p, 2, 8);
+	send_short(&p, 3, 8);
 	CHECK_IS(probe_send(&p, 1, 100, 50), LINK_OK);
-	brief(&p, 4, 8);                                /* not in the batch before it */
+	send_short(&p, 4, 8);                                /* not in the batch before it */
 	CHECK_IS(next_batch(&p, 1, 8), 1);
 	CHECK_IS(next_batch(&p, 2, 8), 2);
 	CHECK_IS(probe_next(&p)->length, 100);
@@ -176,15 +176,15 @@ TEST(batch_grows_while_the_window_is_closed)
 	struct probe p;
 
 	open_wide(&p);
-	meet(&p, 2);
+	learn_peer(&p, 2);
 	probe_give_ack(&p, 0, 0, 8);
 	for (uint64_t i = 0; i < 8; i++) {
-		brief(&p, i, 8);
+		send_short(&p, i, 8);
 		link_flush(p.link, p.now);
 		CHECK_IS(next_batch(&p, (uint32_t)i, 8), 1);
 	}
 	for (uint64_t i = 8; i < 14; i++) {
-		CHECK(brief(&p, i, 8));
+		CHECK(send_short(&p, i, 8));
 		link_flush(p.link, p.now);
 	}
 	CHECK_IS(next_batch(&p, 8, 8), 0);
@@ -200,16 +200,16 @@ TEST(batch_is_sent_again_as_it_was)
 	struct probe p;
 
 	open_wide(&p);
-	meet(&p, 64);
+	learn_peer(&p, 64);
 	p.keeps = 1;                                    /* the card still reads the first copy */
-	brief(&p, 1, 8);
-	brief(&p, 2, 9);
-	brief(&p, 3, 9);
+	send_short(&p, 1, 8);
+	send_short(&p, 2, 9);
+	send_short(&p, 3, 9);
 	link_flush(p.link, p.now);
 	probe_give_ack(&p, 1, 0, 64);
 	CHECK_IS(next_batch(&p, 1, 8), 1);
 	first = *probe_next(&p);
-	brief(&p, 4, 9);                                /* not in a batch that was sent */
+	send_short(&p, 4, 9);                                /* not in a batch that was sent */
 	probe_pass(&p, 30 * MS);
 	memcpy(payload, p.frames[1] + WIRE_HEADER, 600);
 	CHECK_IS(next_batch(&p, 4, 9), 1);
@@ -231,9 +231,9 @@ TEST(batch_fails_message_by_message)
 	struct probe p;
 
 	open_wide(&p);
-	meet(&p, 64);
+	learn_peer(&p, 64);
 	for (uint64_t i = 0; i < 5; i++)
-		CHECK(brief(&p, i + 1, (uint32_t)bytes[i]));
+		CHECK(send_short(&p, i + 1, (uint32_t)bytes[i]));
 	CHECK_IS(link_has_delayed(p.link), 1);
 	link_give_up(p.link, p.now, 1);
 	CHECK_IS(link_has_delayed(p.link), 0);
@@ -251,9 +251,9 @@ TEST(batch_needs_records_and_room)
 	probe_open(&p);                                 /* no batches at all */
 	p.config.batches = 0;
 	probe_start(&p);
-	meet(&p, 64);
+	learn_peer(&p, 64);
 	for (uint64_t i = 0; i < 5; i++) {
-		CHECK(brief(&p, i, 8));
+		CHECK(send_short(&p, i, 8));
 		CHECK_IS(next_batch(&p, (uint32_t)i, 8), 1);
 	}
 	probe_give_ack(&p, 5, 0, 64);
@@ -263,12 +263,12 @@ TEST(batch_needs_records_and_room)
 	p.nic.mtu = WIRE_DATA + ROOM;
 	p.config.batches = 1;
 	probe_start(&p);
-	meet(&p, 64);
+	learn_peer(&p, 64);
 	for (uint64_t i = 0; i < 5; i++)
-		CHECK(brief(&p, i, 8));
+		CHECK(send_short(&p, i, 8));
 	link_flush(p.link, p.now);
 	for (uint64_t i = 5; i < 8; i++)
-		CHECK(brief(&p, i, 8));
+		CHECK(send_short(&p, i, 8));
 	link_flush(p.link, p.now);
 	CHECK_IS(next_batch(&p, 0, 8), 1);
 	CHECK_IS(next_batch(&p, 1, 8), 4);
@@ -280,9 +280,9 @@ TEST(batch_needs_records_and_room)
 	probe_open(&p);                                 /* frames with room for one message only */
 	p.nic.mtu = WIRE_DATA + 192;
 	probe_start(&p);
-	meet(&p, 64);
+	learn_peer(&p, 64);
 	for (uint64_t i = 0; i < 5; i++)
-		CHECK(brief(&p, i, 64));
+		CHECK(send_short(&p, i, 64));
 	CHECK_IS(next_batch(&p, 0, 64), 1);
 	for (uint32_t i = 1; i < 5; i++)
 		CHECK_IS(next_batch(&p, i, 64), i < 4);

@@ -50,7 +50,7 @@ static void attack_open(struct attack *a, uint64_t seed, int keyed)
 {
 	struct traffic_config config = { .nodes = NODES, .messages = 4 * 700, .seed = seed,
 					 .longest = 40000, .longer = 200000, .busy = 10000,
-					 .answers = 300000, .brief = 500000, .strangers = 1,
+					 .answers = 300000, .fast = 500000, .strangers = 1,
 					 .announce = ANNOUNCED,
 					 .most_time = 60000000000ull };
 	struct netsim_config network = netsim_defaults(NODES, seed);

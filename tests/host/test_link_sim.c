@@ -12,7 +12,7 @@ static struct traffic_config usual(uint32_t nodes, uint32_t messages, uint64_t s
 {
 	return (struct traffic_config){ .nodes = nodes, .messages = messages, .seed = seed,
 					.longest = 40000, .longer = 200000, .busy = 20000,
-					.answers = 300000, .brief = 500000,
+					.answers = 300000, .fast = 500000,
 					.most_time = 20000000000ull };
 }
 
@@ -174,7 +174,7 @@ static void send_to_one(uint32_t fixed)
 
 	config.incast = 1;
 	config.fixed = fixed;
-	config.busy = config.brief = 0;   /* so that no record holds several messages */
+	config.busy = config.fast = 0;   /* so that no record holds several messages */
 	network.queue_bytes = 256 * 1024;
 	traffic_open(&t, &config, &network);
 	t.links.ring = 64;

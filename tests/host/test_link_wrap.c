@@ -14,7 +14,7 @@ static struct traffic_config traffic(uint64_t seed, int bulk)
 	return (struct traffic_config){ .nodes = NODES, .messages = 3000, .seed = seed,
 					.longest = bulk ? 200000 : 20000, .longer = 150000,
 					.announce = bulk ? 16384 : 0, .unplaceable = 1,
-					.busy = 20000, .answers = 300000, .brief = 300000,
+					.busy = 20000, .answers = 300000, .fast = 300000,
 					.most_time = 100000000000ull };
 }
 

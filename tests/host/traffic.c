@@ -10,7 +10,7 @@
 
 enum message_state {
 	SENT = 1, ARRIVED_OK = 2, FAILED = 4, RECEIVED = 8, BEFORE = 16,
-	BRIEF = 32                 /* its sender learns only of a failure */
+	UNSIGNALLED = 32           /* its sender learns only of a failure */
 };
 
 struct header {
@@ -85,18 +85,18 @@ static uint32_t check_header(struct traffic_node *n, uint32_t node, uint32_t lan
 }
 
 /* Send on the fast path, if configured and if there is room. Returns 1 if it was sent. */
-static int send_brief(struct traffic_node *n, uint32_t to, const struct header *header)
+static int send_fast(struct traffic_node *n, uint32_t to, const struct header *header)
 {
 	struct traffic *t = n->traffic;
 	struct link_room room = { 0, 0 };
 
 	if (header->length <= LINK_FAST_BYTES && header->lane == LINK_REQUESTS &&
-	    t->config.brief && netsim_random(&t->dice) % 1000000 < t->config.brief)
+	    t->config.fast && netsim_random(&t->dice) % 1000000 < t->config.fast)
 		room = link_fast_room(n->link, to);
 	if (!room.header)
 		return 0;
-	t->states[header->number] |= BRIEF;
-	t->brief++;
+	t->states[header->number] |= UNSIGNALLED;
+	t->fast++;
 	memcpy(room.header, header, LINK_HEADER_BYTES);
 	memcpy(room.header + LINK_HEADER_BYTES, t->pattern + header->place, header->length);
 	link_fast_send(n->link, room, netsim_now(t->sim), (uint32_t)header->length);
@@ -113,7 +113,7 @@ static void send_one(struct traffic_node *n, uint32_t to, uint32_t lane, uint64_
 	t->states[number] = SENT;
 	t->to[number] = (uint16_t)to;
 	fill_header(t, &header, number, n->node, to, lane, length);
-	if (send_brief(n, to, &header))
+	if (send_fast(n, to, &header))
 		return;
 	n->under_way++;
 	memcpy(link_message(n->link)->header, &header, sizeof(header));
@@ -288,9 +288,9 @@ static void on_failed(void *context, uint32_t bytes)
 	struct traffic_node *n = context;
 
 	if (bytes > LINK_FAST_BYTES)
-		wrong(n->traffic, "a brief message that is too long fails", 0, n->node);
+		wrong(n->traffic, "a message of the fast path that is too long fails", 0, n->node);
 	n->traffic->failed++;
-	n->traffic->brief_failed++;
+	n->traffic->fast_failed++;
 }
 
 static void on_sent(void *context, struct link_message *message, int fail)
@@ -434,7 +434,7 @@ void traffic_kill(struct traffic *t, uint32_t node)
 	while (n->payloads)
 		free_payload(n->payloads);
 	for (uint32_t i = 0; i < t->sent; i++)
-		if ((t->states[i] & ~BRIEF) == (SENT | RECEIVED) && t->to[i] == node)
+		if ((t->states[i] & ~UNSIGNALLED) == (SENT | RECEIVED) && t->to[i] == node)
 			t->states[i] ^= RECEIVED | BEFORE;
 	memset(&t->last[node * t->config.nodes * 2], 0, t->config.nodes * 2 * sizeof(*t->last));
 }
@@ -499,7 +499,7 @@ static int is_settled(const struct traffic *t)
 {
 	for (uint32_t i = 0; i < t->config.nodes; i++)
 		if (t->nodes[i].link && (t->nodes[i].to_send || t->nodes[i].under_way ||
-					 (t->brief && link_sends_used(t->nodes[i].link))))
+					 (t->fast && link_sends_used(t->nodes[i].link))))
 			return 0;
 	return 1;
 }
@@ -547,11 +547,11 @@ uint32_t traffic_close(struct traffic *t)
 	uint32_t missing = 0, nodes = t->config.nodes - t->config.strangers, whole_lives = 0;
 
 	for (uint32_t i = 0; i < t->sent; i++)
-		missing += (t->states[i] & (BRIEF | RECEIVED)) == BRIEF;
+		missing += (t->states[i] & (UNSIGNALLED | RECEIVED)) == UNSIGNALLED;
 	for (uint32_t i = 0; i < nodes; i++)
 		whole_lives += t->nodes[i].lives == 1 && t->nodes[i].link;
-	if (missing > t->brief_failed && whole_lives == nodes)
-		wrong(t, "brief messages are lost without a word", missing, 0);
+	if (missing > t->fast_failed && whole_lives == nodes)
+		wrong(t, "messages of the fast path are lost without an event", missing, 0);
 	/* Wait for completions of the last frames, and for acknowledgements. */
 	for (uint32_t i = 0; i < 1000000 && netsim_step(t->sim) >= 0; i++)
 		continue;

@@ -21,7 +21,7 @@ struct traffic_config {
 	uint32_t longer;           /* per million messages: more than LINK_WHOLE_BYTES */
 	uint32_t busy;             /* per million messages: the receiver says LINK_BUSY */
 	uint32_t answers;          /* per million messages: on the lane of answers */
-	uint32_t brief;            /* per million short requests: by link_fast_room, where it has room */
+	uint32_t fast;             /* per million short requests: by link_fast_room, where it has room */
 	uint32_t keyed;            /* 1: frames carry tags */
 	uint32_t strangers;        /* the last nodes: no traffic; tests send in their names */
 	uint32_t announce;         /* payload bytes from which on messages are announced, or 0 */
@@ -70,8 +70,8 @@ struct traffic {
 	uint32_t sent;
 	uint32_t errors;           /* violations; the first few are printed */
 	uint32_t failed;           /* messages that failed */
-	uint32_t brief;            /* messages sent by link_fast_room */
-	uint32_t brief_failed;     /* of these, failed; it is not known which */
+	uint32_t fast;             /* messages sent by link_fast_room */
+	uint32_t fast_failed;      /* of these, failed; it is not known which */
 	int lenient;               /* 1: frames are forged, so arrivals are not checked */
 	uint64_t dice;
 };

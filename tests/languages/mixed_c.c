@@ -39,7 +39,7 @@ void c_doubled(CFI_cdesc_t *array)
 /* Each rank puts its number to the next one. */
 int c_ring(long mine, long *theirs)
 {
-	ptl_process_id_t anyone = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
+	ptl_process_id_t any_process = { .nid = PTL_NID_ANY, .pid = PTL_PID_ANY };
 	ptl_md_t md = { .start = theirs, .length = sizeof(*theirs), .threshold = PTL_MD_THRESH_INF,
 			.options = PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE |
 				   PTL_MD_EVENT_START_DISABLE };
@@ -52,7 +52,7 @@ int c_ring(long mine, long *theirs)
 
 	status += PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, 0, 0, &ni);
 	status += PtlEQAlloc(ni, 8, PTL_EQ_HANDLER_NONE, &queue);
-	status += PtlMEAttach(ni, PORTAL, anyone, BITS, 0, PTL_RETAIN, PTL_INS_AFTER, &me);
+	status += PtlMEAttach(ni, PORTAL, any_process, BITS, 0, PTL_RETAIN, PTL_INS_AFTER, &me);
 	md.eq_handle = queue;
 	status += PtlMDAttach(me, md, PTL_RETAIN, &handle);
 	status += PtlNIBarrier(ni);

@@ -30,12 +30,12 @@ class inbox {
 public:
 	inbox(ptl_handle_ni_t ni, ptl_eq_handler_t function)
 	{
-		ptl_process_id_t anyone{};
-		anyone.nid = PTL_NID_ANY, anyone.pid = PTL_PID_ANY;
+		ptl_process_id_t any_process{};
+		any_process.nid = PTL_NID_ANY, any_process.pid = PTL_PID_ANY;
 		ptl_handle_me_t me;
 		ptl_md_t md{};
 		cxx_check(PtlEQAlloc(ni, 16, function, &queue), "PtlEQAlloc");
-		cxx_check(PtlMEAttach(ni, PORTAL, anyone, BITS, 0, PTL_RETAIN, PTL_INS_AFTER, &me),
+		cxx_check(PtlMEAttach(ni, PORTAL, any_process, BITS, 0, PTL_RETAIN, PTL_INS_AFTER, &me),
 			  "PtlMEAttach");
 		md.start = line.data(), md.length = line.size(), md.threshold = PTL_MD_THRESH_INF;
 		md.options = PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE;

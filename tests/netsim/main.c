@@ -126,7 +126,7 @@ static int run_links(int argc, char **argv, const struct netsim_config *network,
 	config.longer = RATE("longer", 100000);
 	config.fixed = RATE("fixed", 0);
 	config.answers = RATE("answers", 250000);
-	config.brief = RATE("brief", 500000);
+	config.fast = RATE("fast", 500000);
 	config.announce = RATE("announce", 0);
 	config.unplaceable = RATE("unplaceable", 0);
 	config.cardless = RATE("cardless", 0);

@@ -135,9 +135,9 @@ size_t FM_stream_bytes(const FM_stream *stream);
 int FM_extract(size_t bytes);
 
 /* Waits until a packet can be extracted (1), or `ms` milliseconds are over (0); -1: without limit.
- * The node halts. Checks every 100 ms, however many packets come, whether the ranks live that owe
- * handlers the rest of a message, or credit; if one has died, its handlers go on, and the result is
- * 1. So do FM_barrier and calls that wait for credit. EBUSY: called by a handler; EHOSTDOWN: a rank
+ * The node halts. Every 100 ms, however many packets come, it probes the ranks from which handlers
+ * expect the rest of a message, or credit. If one has died, its handlers go on, and the result is 1.
+ * FM_barrier and calls that wait for credit probe likewise. EBUSY: called by a handler; EHOSTDOWN: a rank
  * died over shared memory while it wrote into this rank's structures, so nothing more comes, and
  * all ranks count as dead. [M] */
 int FM_wait(int ms);

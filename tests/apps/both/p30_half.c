@@ -13,7 +13,7 @@ static ptl_id_t size;
 /* Inserts its own entry in front of the other half's, and removes it. */
 int p30_half_open(uint64_t entry)
 {
-	ptl_process_id_t anyone = { .addr_kind = PTL_ADDR_GID, .gid = PTL_ID_ANY,
+	ptl_process_id_t any_process = { .addr_kind = PTL_ADDR_GID, .gid = PTL_ID_ANY,
 	                            .rid = PTL_ID_ANY };
 	ptl_handle_ni_t same;
 	ptl_handle_me_t me;
@@ -25,7 +25,7 @@ int p30_half_open(uint64_t entry)
 		return __LINE__;
 	OK(PtlGetId(ni, &self, &size));
 	OK(PtlEQAlloc(ni, 4, &eq));
-	OK(PtlMEInsert(entry, anyone, 0x33, 0, PTL_RETAIN, PTL_INS_BEFORE, &me));
+	OK(PtlMEInsert(entry, any_process, 0x33, 0, PTL_RETAIN, PTL_INS_BEFORE, &me));
 	OK(PtlMEUnlink(me));
 	return 0;
 }

@@ -25,7 +25,7 @@ int p30_half_close(void);
 
 int main(void)
 {
-	ptl_process_id_t anyone = { PTL_NID_ANY, PTL_PID_ANY };
+	ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 	char in[16] = "";
 	ptl_md_t md = { .start = in, .length = sizeof in, .threshold = 1,
 	                .options = PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE };
@@ -38,7 +38,7 @@ int main(void)
 	OK(PtlInit(&interfaces));
 	OK(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &ni));
 	OK(PtlEQAlloc(ni, 8, PTL_EQ_HANDLER_NONE, &md.eq_handle));
-	OK(PtlMEAttach(ni, 3, anyone, 0x33, 0, PTL_UNLINK, PTL_INS_AFTER, &me));
+	OK(PtlMEAttach(ni, 3, any_process, 0x33, 0, PTL_UNLINK, PTL_INS_AFTER, &me));
 	OK(PtlMDAttach(me, md, PTL_UNLINK, &handle));
 	OK(p30_half_open(me));
 	OK(PtlNIBarrier(ni));

@@ -55,7 +55,7 @@ static int one(void *buf, size_t bytes, unsigned sender)
 /* Prepare a put of as many bytes as a message of Fast Messages has, with an event at its target. */
 static void open_put(void)
 {
-	const ptl_process_id_t anyone = { PTL_NID_ANY, PTL_PID_ANY };
+	const ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 	const ptl_md_t in = { .start = to, .length = BYTES, .threshold = PTL_MD_THRESH_INF,
 			      .options = PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE |
 					 PTL_MD_EVENT_START_DISABLE };
@@ -69,7 +69,7 @@ static void open_put(void)
 	    PtlEQAlloc(ni, 64, PTL_EQ_HANDLER_NONE, &eq) != PTL_OK)
 		exit(1);
 	with_events.eq_handle = eq;
-	if (PtlMEAttach(ni, 1, anyone, 0, 0, PTL_RETAIN, PTL_INS_AFTER, &me) != PTL_OK ||
+	if (PtlMEAttach(ni, 1, any_process, 0, 0, PTL_RETAIN, PTL_INS_AFTER, &me) != PTL_OK ||
 	    PtlMDAttach(me, with_events, PTL_RETAIN, &handle) != PTL_OK ||
 	    PtlMDBind(ni, out, PTL_RETAIN, &md) != PTL_OK)
 		exit(1);

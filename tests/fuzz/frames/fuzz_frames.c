@@ -56,7 +56,7 @@ static struct {
 } card[MOST_CARD];                     /* frames that the cards hold */
 static uint32_t held, card_is_full;
 static uint32_t broken, was_broken;    /* the block's lock cannot be taken */
-static handle_t pieces, whole, brief;  /* sources: in pieces, the whole segment, and a short one */
+static handle_t pieces, whole, few;    /* sources: in pieces, the whole segment, and a short one */
 static uint32_t edges;
 
 const struct block_limits limits = {
@@ -318,7 +318,7 @@ static void begin_input(void)
 	md.length = SEGMENT;
 	MUST(md_bind(&view, &md, UNLINK_NEVER, &whole) == 0);
 	md.length = LINK_FAST_BYTES - 9;
-	MUST(md_bind(&view, &md, UNLINK_NEVER, &brief) == 0);
+	MUST(md_bind(&view, &md, UNLINK_NEVER, &few) == 0);
 	memset(memory, 0xa5, memory_bytes);
 	now = 1000000;
 	nic.mtu = job & JOB_LONG ? BULK_MTU : MTU;
@@ -382,10 +382,10 @@ static void send_long(const struct step *step)
 }
 
 /* A put on the fast path, if possible. */
-static void send_brief(const struct step *step)
+static void send_fast(const struct step *step)
 {
 	struct initiator_args args = {
-		.md = step->flags & 8 ? source : brief, .target_nid = step->node % (NODES + 1),
+		.md = step->flags & 8 ? source : few, .target_nid = step->node % (NODES + 1),
 		.target_pid = 1, .pt_index = 2, .match_bits = 5, .length = LENGTH_WHOLE,
 		.operation = MESSAGE_PUT
 	};
@@ -398,7 +398,7 @@ static uint32_t kind_of(const struct step *step)
 {
 	uint32_t last = step->kind >> 4;
 
-	return last >= STEP_BULK && last <= STEP_BRIEF ? last : step->kind % STEP_KINDS;
+	return last >= STEP_BULK && last <= STEP_FAST ? last : step->kind % STEP_KINDS;
 }
 
 static void do_step(const struct step *step)
@@ -445,8 +445,8 @@ static void do_step(const struct step *step)
 	case STEP_LONG:
 		send_long(step);
 		break;
-	case STEP_BRIEF:
-		send_brief(step);
+	case STEP_FAST:
+		send_fast(step);
 		break;
 	}
 	link_check(link_);

@@ -18,7 +18,7 @@ _Noreturn void frames_fail(const char *what);
 
 /* Kinds are taken modulo their number, except the last ones, which have 0xb0 to 0xbf and so on. */
 enum step_kind { STEP_FRAME, STEP_RAW, STEP_TIME, STEP_DONE, STEP_CARD, STEP_OWN, STEP_KINDS,
-		 STEP_BULK = 0xb, STEP_LONG = 0xc, STEP_BRIEF = 0xd };
+		 STEP_BULK = 0xb, STEP_LONG = 0xc, STEP_FAST = 0xd };
 
 /* Flags in the first step's kind, above the kind itself. */
 enum job {

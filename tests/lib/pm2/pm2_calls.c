@@ -279,23 +279,23 @@ static void flood(void)
 
 /* ---- all ranks ---- */
 
-static int met;                         /* counted by quick services, which are not preempted */
+static int arrived;                         /* counted by quick services, which are not preempted */
 
-static void meet_service(const void *argument, size_t bytes, void *result, size_t result_bytes)
+static void sync_service(const void *argument, size_t bytes, void *result, size_t result_bytes)
 {
 	(void)argument, (void)bytes, (void)result, (void)result_bytes;
-	met++;
+	arrived++;
 }
 
 /* Waits until all ranks have come here equally often. */
-static void meet(void)
+static void sync_ranks(void)
 {
 	static int rounds;
 
 	rounds++;
 	for (int node = 0; node < pm2_nodes(); node++)
-		EQUAL(pm2_quick_lrpc(node, meet_service, NULL, 0, NULL, 0), PM2_OK);
-	while (__atomic_load_n(&met, __ATOMIC_RELAXED) < rounds * pm2_nodes())
+		EQUAL(pm2_quick_lrpc(node, sync_service, NULL, 0, NULL, 0), PM2_OK);
+	while (__atomic_load_n(&arrived, __ATOMIC_RELAXED) < rounds * pm2_nodes())
 		pm2_sleep(100);
 }
 
@@ -312,9 +312,9 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "flood"))
 		flood();
 	for (unsigned i = 0; argc == 1 && i < sizeof cases / sizeof cases[0]; i++) {
-		meet();
+		sync_ranks();
 		cases[i].run();
-		meet();
+		sync_ranks();
 		if (margay_rank() == 0)
 			printf("ok %s\n", cases[i].name);
 	}

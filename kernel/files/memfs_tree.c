@@ -1,7 +1,7 @@
 /*
- * Pages and trees of them: see memory_tree.h. Data: the pages.
+ * Pages and trees of them: see memfs_tree.h. Data: the pages.
  */
-#include "memory_tree.h"
+#include "memfs_tree.h"
 
 #include "kernel/base/string.h"
 #include "kernel/memory/memory.h"
@@ -79,7 +79,7 @@ static uint64_t pages_below(uint32_t height)
 }
 
 /* The file's page `index`: 0 if it is absent, or could not be made (`make`). */
-static uint32_t page_of(struct memory_tree *tree, uint64_t index, bool make)
+static uint32_t page_of(struct memfs_tree *tree, uint64_t index, bool make)
 {
 	uint32_t *at = &tree->root, height;
 
@@ -124,7 +124,7 @@ static uint32_t page_of(struct memory_tree *tree, uint64_t index, bool make)
 }
 
 /* Frees the pages of a tree from page `first` of the file on. True: all of them. */
-static bool trim(struct memory_tree *tree, uint32_t *at, uint32_t height, uint64_t first)
+static bool trim(struct memfs_tree *tree, uint32_t *at, uint32_t height, uint64_t first)
 {
 	uint32_t *numbers = page(*at);
 	uint64_t below = height ? pages_below(height - 1) : 0;
@@ -144,7 +144,7 @@ static bool trim(struct memory_tree *tree, uint32_t *at, uint32_t height, uint64
 	return true;
 }
 
-void tree_shorten(struct memory_tree *tree, uint64_t bytes)
+void tree_shorten(struct memfs_tree *tree, uint64_t bytes)
 {
 	uint64_t first = (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
 	uint32_t last = bytes % PAGE_BYTES ? page_of(tree, bytes / PAGE_BYTES, false) : 0;
@@ -157,7 +157,7 @@ void tree_shorten(struct memory_tree *tree, uint64_t bytes)
 	tree->bytes = bytes;
 }
 
-uint64_t tree_get(struct memory_tree *tree, uint64_t offset, void *to, uint64_t bytes)
+uint64_t tree_get(struct memfs_tree *tree, uint64_t offset, void *to, uint64_t bytes)
 {
 	uint64_t done = 0;
 
@@ -181,7 +181,7 @@ uint64_t tree_get(struct memory_tree *tree, uint64_t offset, void *to, uint64_t 
 }
 
 /* Returns how many bytes there was memory for. */
-uint64_t tree_set(struct memory_tree *tree, uint64_t offset, const void *from, uint64_t bytes)
+uint64_t tree_set(struct memfs_tree *tree, uint64_t offset, const void *from, uint64_t bytes)
 {
 	uint64_t done = 0;
 
@@ -201,7 +201,7 @@ uint64_t tree_set(struct memory_tree *tree, uint64_t offset, const void *from, u
 	return done;
 }
 
-void *tree_page(struct memory_tree *tree, uint64_t index, bool make)
+void *tree_page(struct memfs_tree *tree, uint64_t index, bool make)
 {
 	uint32_t number = page_of(tree, index, make);
 

@@ -1,9 +1,9 @@
 /*
- * The file system in memory: see memory_files.h. Data: its inodes and its fids.
+ * The file system in memory: see memfs.h. Data: its inodes and its fids.
  *
  * A folder's bytes are entries of one size. Inodes are in their own tree.
  */
-#include "memory_files.h"
+#include "memfs.h"
 
 #include "kernel/base/errno.h"
 #include "kernel/base/node.h"
@@ -11,7 +11,7 @@
 #include "kernel/devices/time.h"
 #include "kernel/memory/memory.h"
 #include "kernel/process/process.h"
-#include "memory_tree.h"
+#include "memfs_tree.h"
 #include "p9_regs.h"
 
 #define FIDS          2048u
@@ -30,7 +30,7 @@ struct inode {
 	uint32_t links;
 	uint32_t uses;             /* fids */
 	uint32_t parent;           /* of a folder */
-	struct memory_tree tree;   /* its bytes */
+	struct memfs_tree tree;   /* its bytes */
 	struct margay_time access, modification, change;
 };
 
@@ -43,7 +43,7 @@ struct entry {
 
 _Static_assert(sizeof(struct entry) == 272, "entries have one size");
 
-static struct memory_tree table;   /* of inodes */
+static struct memfs_tree table;   /* of inodes */
 static uint32_t inodes = 1, inode_free; /* inodes made so far; the first free one */
 static uint32_t inode_of[FIDS];    /* by fid */
 
@@ -203,7 +203,7 @@ static bool is_empty(uint32_t folder)
 
 /* ---- fids ---- */
 
-void memory_files_start(uint64_t bytes)
+void memfs_start(uint64_t bytes)
 {
 	tree_start(bytes);
 	inode_make(S_FOLDER | 01777);
@@ -226,7 +226,7 @@ static void hold(uint32_t fid, uint32_t number)
 	}
 }
 
-int64_t memory_clunk(uint32_t fid)
+int64_t memfs_clunk(uint32_t fid)
 {
 	uint32_t number = inode_of[fid];
 
@@ -236,8 +236,8 @@ int64_t memory_clunk(uint32_t fid)
 	return 0;
 }
 
-int64_t memory_walk(uint32_t fid, uint32_t to, const char *path, uint64_t bytes,
-                    struct p9_qid *qids)
+int64_t memfs_walk(uint32_t fid, uint32_t to, const char *path, uint64_t bytes,
+                   struct p9_qid *qids)
 {
 	const char *end = path + bytes;
 	uint32_t at = inode_of[fid];
@@ -262,7 +262,7 @@ int64_t memory_walk(uint32_t fid, uint32_t to, const char *path, uint64_t bytes,
 
 /* ---- files ---- */
 
-int64_t memory_open(uint32_t fid, uint32_t flags, struct p9_qid *qid)
+int64_t memfs_open(uint32_t fid, uint32_t flags, struct p9_qid *qid)
 {
 	struct inode *file = inode(inode_of[fid]);
 
@@ -285,8 +285,8 @@ static uint32_t make(uint32_t folder, const char *name, uint32_t mode, int64_t *
 	return *error ? NO_INODE : number;
 }
 
-int64_t memory_create(uint32_t fid, const char *name, uint32_t flags, uint32_t mode,
-                      struct p9_qid *qid)
+int64_t memfs_create(uint32_t fid, const char *name, uint32_t flags, uint32_t mode,
+                     struct p9_qid *qid)
 {
 	int64_t error;
 	uint32_t number = make(inode_of[fid], name, S_REGULAR | mode, &error);
@@ -299,14 +299,14 @@ int64_t memory_create(uint32_t fid, const char *name, uint32_t flags, uint32_t m
 	return 0;
 }
 
-int64_t memory_read(uint32_t fid, uint64_t offset, void *to, uint64_t bytes)
+int64_t memfs_read(uint32_t fid, uint64_t offset, void *to, uint64_t bytes)
 {
 	bytes = tree_get(&inode(inode_of[fid])->tree, offset, to, bytes);
 	count(COUNTER_FILE_BYTES_COPIED, bytes);
 	return (int64_t)bytes;
 }
 
-int64_t memory_write(uint32_t fid, uint64_t offset, const void *from, uint64_t bytes)
+int64_t memfs_write(uint32_t fid, uint64_t offset, const void *from, uint64_t bytes)
 {
 	struct inode *file = inode(inode_of[fid]);
 	uint64_t done;
@@ -319,7 +319,7 @@ int64_t memory_write(uint32_t fid, uint64_t offset, const void *from, uint64_t b
 	return done || !bytes ? (int64_t)done : -ENOSPC;
 }
 
-int64_t memory_stat(uint32_t fid, struct margay_stat *stat)
+int64_t memfs_stat(uint32_t fid, struct margay_stat *stat)
 {
 	const struct inode *file = inode(inode_of[fid]);
 
@@ -332,7 +332,7 @@ int64_t memory_stat(uint32_t fid, struct margay_stat *stat)
 	return 0;
 }
 
-int64_t memory_set(uint32_t fid, const struct p9_change *change)
+int64_t memfs_set(uint32_t fid, const struct p9_change *change)
 {
 	struct inode *file = inode(inode_of[fid]);
 
@@ -362,8 +362,8 @@ static uint8_t type_of(uint32_t number)
 }
 
 /* Offsets 0 and 1 are "." and "..", then the entries. */
-int64_t memory_list(uint32_t fid, uint64_t offset,
-                    bool (*take)(void *arg, const struct p9_entry *entry), void *arg)
+int64_t memfs_list(uint32_t fid, uint64_t offset,
+                   bool (*take)(void *arg, const struct p9_entry *entry), void *arg)
 {
 	uint32_t folder = inode_of[fid];
 	struct inode *dir = inode(folder);
@@ -387,7 +387,7 @@ int64_t memory_list(uint32_t fid, uint64_t offset,
 	return 0;
 }
 
-int64_t memory_make_folder(uint32_t fid, const char *name, uint32_t mode)
+int64_t memfs_make_folder(uint32_t fid, const char *name, uint32_t mode)
 {
 	int64_t error;
 
@@ -395,7 +395,7 @@ int64_t memory_make_folder(uint32_t fid, const char *name, uint32_t mode)
 	return error;
 }
 
-int64_t memory_unlink(uint32_t fid, const char *name, bool folder)
+int64_t memfs_unlink(uint32_t fid, const char *name, bool folder)
 {
 	struct entry entry;
 	uint64_t room, at = find(inode_of[fid], name, strlen(name), &entry, &room);
@@ -418,7 +418,7 @@ static bool is_inside(uint32_t inner, uint32_t outer)
 	return inner == outer;
 }
 
-int64_t memory_rename(uint32_t from_fid, const char *name, uint32_t to_fid, const char *new_name)
+int64_t memfs_rename(uint32_t from_fid, const char *name, uint32_t to_fid, const char *new_name)
 {
 	uint32_t from = inode_of[from_fid], to = inode_of[to_fid], moved;
 	struct entry entry, replaced;
@@ -434,7 +434,7 @@ int64_t memory_rename(uint32_t from_fid, const char *name, uint32_t to_fid, cons
 	if (old != ~0ULL) {
 		if (replaced.inode == moved)
 			return 0;
-		error = memory_unlink(to_fid, new_name, is_folder(moved));
+		error = memfs_unlink(to_fid, new_name, is_folder(moved));
 		if (error)
 			return error;
 	}
@@ -449,24 +449,24 @@ int64_t memory_rename(uint32_t from_fid, const char *name, uint32_t to_fid, cons
 	return 0;
 }
 
-int64_t memory_link(uint32_t folder, uint32_t fid, const char *name)
+int64_t memfs_link(uint32_t folder, uint32_t fid, const char *name)
 {
 	return is_folder(inode_of[fid]) ? -EPERM : enter(inode_of[folder], name, inode_of[fid]);
 }
 
-int64_t memory_symlink(uint32_t folder, const char *name, const char *target)
+int64_t memfs_symlink(uint32_t folder, const char *name, const char *target)
 {
 	int64_t error;
 	uint32_t number = make(inode_of[folder], name, S_LINK | 0777, &error);
 
 	if (!error && tree_set(&inode(number)->tree, 0, target, strlen(target)) < strlen(target)) {
-		memory_unlink(folder, name, false);
+		memfs_unlink(folder, name, false);
 		error = -ENOSPC;
 	}
 	return error;
 }
 
-int64_t memory_readlink(uint32_t fid, char *target, uint32_t most)
+int64_t memfs_readlink(uint32_t fid, char *target, uint32_t most)
 {
 	struct inode *file = inode(inode_of[fid]);
 
@@ -476,7 +476,7 @@ int64_t memory_readlink(uint32_t fid, char *target, uint32_t most)
 	return (int64_t)file->tree.bytes;
 }
 
-int64_t memory_space(struct p9_space *space)
+int64_t memfs_space(struct p9_space *space)
 {
 	uint64_t left = tree_pages_free();
 

@@ -7,26 +7,46 @@
 #define US 1000u                   /* ns */
 #define MS 1000000u                /* ns */
 
+/* The defaults. docs/measurements.md, "What each mechanism of the link gives", has the effect of
+ * the window, the delays and the longer timeout. */
+#define RING           256u        /* frames: the receive ring of every card here */
+#define LEAST_RECORDS  64u         /* of a small job; from 32 nodes on two for each node */
+#define MOST_RECORDS   2048u
+#define LEAST_REQUESTS 192u        /* one flow may use half of them: enough for several
+                                      acknowledgements in a window */
+#define TRANSMITS      160u        /* fewer than RING: the header of a message's first frame is in
+                                      the message's record. Without a free one a frame waits for
+                                      the card */
+#define BATCHES        64u         /* without a free one a short message is sent by itself */
+#define WINDOW_BYTES   (2u << 20)  /* more would overrun cards that lose what finds no room */
+#define TRIES          24u         /* about four seconds: a busy host may stop a living node */
+#define BATCH_DELAY    (50 * US)   /* about a round trip over virtio */
+#define ACK_DELAY      (200 * US)  /* several round trips: an answer mostly carries it sooner */
+#define AGAIN_DELAY    (100 * US)  /* time for the user to free records */
+#define FIRST_TIMEOUT  (20 * MS)   /* before a trip is measured; the host may be busy */
+#define LEAST_TIMEOUT  (2 * MS)    /* below this a busy host's delays look like losses */
+#define MOST_TIMEOUT   (200 * MS)  /* bounds the pause after several losses in a row */
+
 struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarnation)
 {
 	/* More nodes may send at once, so pools grow with the job, up to a limit. */
-	uint32_t records = nodes < 32 ? 64 : nodes < 1024 ? 2 * nodes : 2048;
-	/* Each message in a card's ring (256 frames) may need an answer, whose record is in use
-	 * until it is acknowledged. With fewer records, arriving messages would be refused. */
-	uint32_t answers = records < 256 ? 256 : records;
-	/* One flow may use half of these: that is enough for several acknowledgements in a
-	 * window. */
-	uint32_t requests = records < 192 ? 192 : records;
+	uint32_t records = nodes < LEAST_RECORDS / 2 ? LEAST_RECORDS :
+			   nodes < MOST_RECORDS / 2 ? 2 * nodes : MOST_RECORDS;
+	/* Each message in a card's ring may need an answer, whose record is in use until it is
+	 * acknowledged. With fewer records, arriving messages would be refused. */
+	uint32_t answers = records < RING ? RING : records;
+	uint32_t requests = records < LEAST_REQUESTS ? LEAST_REQUESTS : records;
 
 	return (struct link_config){
 		.node = node, .nodes = nodes, .incarnation = incarnation,
 		.peers = (uint16_t)(nodes < NO_RECORD ? nodes : NO_RECORD),
 		.sends = (uint16_t)(requests + answers), .answers = (uint16_t)answers,
 		.assemblies = (uint16_t)(2 * answers), .stashes = (uint16_t)records,
-		.transmits = 160, .batches = 64, .ring = 256, .window_bytes = 2u << 20,
-		.tries = 24,
-		.batch_delay = 50 * US, .ack_delay = 200 * US, .again_delay = 100 * US,
-		.first_timeout = 20 * MS, .least_timeout = 2 * MS, .most_timeout = 200 * MS,
+		.transmits = TRANSMITS, .batches = BATCHES, .ring = RING,
+		.window_bytes = WINDOW_BYTES, .tries = TRIES,
+		.batch_delay = BATCH_DELAY, .ack_delay = ACK_DELAY, .again_delay = AGAIN_DELAY,
+		.first_timeout = FIRST_TIMEOUT, .least_timeout = LEAST_TIMEOUT,
+		.most_timeout = MOST_TIMEOUT,
 	};
 }
 

@@ -80,7 +80,7 @@
 #define LINK_WHOLE_BYTES   128u    /* longest payload that comes by link_port_whole */
 #define LINK_FRAME_BYTES   80u     /* of a frame's own header, in front of the message's */
 #define LINK_ROOM_BYTES    128u    /* longest payload that fits in a message's record */
-#define LINK_FAST_BYTES   64u      /* longest payload of link_fast_room */
+#define LINK_FAST_BYTES    64u     /* longest payload of link_fast_room */
 #define LINK_USER_WORDS    8u      /* 8-byte words of a message's record for the link's user */
 #define LINK_MOST_WINDOW   192u    /* most frames under way in a flow; 64 while it has a gap */
 #define LINK_FIRST_WINDOW  8u      /* the same before the first frame from the peer */

@@ -48,7 +48,7 @@ else
 CC    := gcc
 NASM  := nasm
 
-include net/build.mk kernel/build.mk tests/drivers/build.mk tests/fuzz/build.mk libc-glue/build.mk tools/build.mk apps/build.mk lib/ofi/build.mk lib/pmi/build.mk lib/library.mk lib/fm/build.mk lib/vmmc/build.mk lib/nx/build.mk lib/vertex/build.mk lib/madeleine/build.mk lib/pm2/build.mk tests/ofi/build.mk tests/lib/vmmc/build.mk tests/bench/build.mk tools/install/build.mk languages/build.mk mpi/build.mk tests/mpich/build.mk
+include net/build.mk kernel/build.mk tests/drivers/build.mk tests/fuzz/build.mk libc-glue/build.mk tools/build.mk apps/build.mk lib/ofi/build.mk lib/pmi/build.mk lib/library.mk lib/p30/build.mk lib/fm/build.mk lib/vmmc/build.mk lib/nx/build.mk lib/vertex/build.mk lib/madeleine/build.mk lib/pm2/build.mk tests/lib/ofi/build.mk tests/lib/vmmc/build.mk tests/bench/build.mk tools/install/build.mk languages/build.mk mpi/build.mk tests/mpich/build.mk
 
 # Built by make, run by pytest.
 HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-tsan \

@@ -32,12 +32,12 @@ $(1)_TESTS := $$(patsubst tests/lib/$(1)/%.c,build/tests/%.elf,$$(wildcard tests
 
 $$($(1)_TESTS): build/tests/%.elf: tests/lib/$(1)/%.c $$(APP_PARTS) $(4:-l%=build/lib/lib%.a) \
 		lib/library.mk lib/$(1)/build.mk
-	@mkdir -p $$(@D)
+	@mkdir -p build/tests/$(1)
 	@echo "  LINK  $$@"
-	@tools/margay cc -O2 $$(APP_CFLAGS) -Itests/apps $(3) -MD -MP -MT $$@ -MF build/tests/$$*.d \
-		-o $$@ $$< -Lbuild/lib $(4)
+	@tools/margay cc -O2 $$(APP_CFLAGS) -Itests/apps $(3) -MD -MP -MT $$@ \
+		-MF build/tests/$(1)/$$*.d -o $$@ $$< -Lbuild/lib $(4)
 
 test-apps: $$($(1)_TESTS)
 
--include $$($(1)_TESTS:.elf=.d)
+-include $$($(1)_TESTS:build/tests/%.elf=build/tests/$(1)/%.d)
 endef

@@ -66,7 +66,6 @@ LAYERS: dict[str, set[str]] = {
     "host": NET | {"include"},
     "tests/apps": {"include", "apps"},
     "tests/lib": {"include", "lib", "tests/apps"},
-    "tests/ofi": {"include", "tests/apps"},
     "tests/languages": {"include"},
     "tests/mpi": {"include", "lib"},
     "tests/programs": set(),

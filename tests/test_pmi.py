@@ -13,7 +13,7 @@ pytestmark = pytest.mark.launcher
 @pytest.fixture
 def pmi(margay, tmp_path: Path) -> Path:
     image = tmp_path / "pmi.elf"
-    margay("cc", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/lib/pmi", ROOT / "tests/mpi/pmi.c",
+    margay("cc", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/lib/pmi", ROOT / "tests/lib/pmi/pmi.c",
            BUILD / "lib/libpmi.a", "-o", image).ok()
     return image
 

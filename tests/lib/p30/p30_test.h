@@ -1,9 +1,9 @@
 /*
  * For test programs in the style of Portals 3.0: checks, and opening the interface as such programs
- * do. Included by tests/apps/p30_*.c, once per program.
+ * do. Included by the programs in tests/lib/p30, once by each.
  */
-#ifndef TESTS_APPS_P30_TEST_H
-#define TESTS_APPS_P30_TEST_H
+#ifndef TESTS_LIB_P30_TEST_H
+#define TESTS_LIB_P30_TEST_H
 #include <p30.h>
 #include <stdio.h>
 #include <stdlib.h>

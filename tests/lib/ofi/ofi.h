@@ -1,6 +1,6 @@
 /*
  * Shared by the provider's test programs: one rank's libfabric objects, completions with a
- * deadline, and a barrier that sends no message through the provider. Included by tests/ofi/ only.
+ * deadline, and a barrier that sends no message through the provider. Included by tests/lib/ofi/ only.
  */
 #ifndef TESTS_OFI_OFI_H
 #define TESTS_OFI_OFI_H

@@ -244,8 +244,8 @@ size_t fm_take_packet(void)
 
 /* ---- other reasons for handlers to go on ---- */
 
-/* Over cards a rank's kernel goes on sending when the rank has ended by itself, and lost frames let
- * the news of it come first. */
+/* Over cards the kernel of a rank that has ended still retransmits. So after lost frames the news
+ * of the end may arrive before the rank's last messages. */
 static int may_still_come(const struct peer *peer)
 {
 	return fm.stage_pool && !peer->died && fm_now() < peer->dead_at + ENDED_MS;

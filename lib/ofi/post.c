@@ -316,8 +316,9 @@ begin(struct endpoint *ep, const struct iovec *pieces, size_t count, fi_addr_t s
 	return error;
 }
 
-/* A receive that comes behind waiting ones. It must not wait with them if its message is there: none
- * of them matches it, unless one is a FI_MULTI_RECV buffer, which looks when its turn comes. */
+/* A receive while earlier ones wait for a match entry. If its message has arrived, it takes it at
+ * once: no waiting receive matches it. Only a FI_MULTI_RECV buffer might, as it looks for messages
+ * when its turn comes; behind one the receive waits. */
 __attribute__((noinline))
 static int queue_behind(struct endpoint *ep, struct rx *rx)
 {
@@ -498,8 +499,8 @@ static int withdraw(struct endpoint *ep, struct rx *rx)
 	return 0;
 }
 
-/* A receive is not cancelled once its message has arrived or begun to. A FI_MULTI_RECV buffer ends
- * when the messages in it are complete. */
+/* A receive is not cancelled once its message has arrived or begun to arrive. A FI_MULTI_RECV
+ * buffer ends when the messages in it are complete. */
 ssize_t mfi_cancel(struct fid *fid, void *context)
 {
 	struct endpoint *ep = (struct endpoint *)fid;

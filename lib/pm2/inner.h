@@ -223,7 +223,7 @@ void pm2_heap_send(struct pm2_thread *thread, int node);
 /* ---- message.c ---- */
 
 enum { PM2_PORTAL = 40, PM2_ASK_PORTAL };
-#define PM2_UNTOLD    256ULL            /* match bit: delivered without an event */
+#define PM2_SILENT    256ULL            /* match bit: delivered without an event */
 #define PM2_KIND      255ULL            /* match bits: enum kind */
 
 /* Headers. THREAD: its descriptor's address. END: the name. FREE: the address of the slots, with

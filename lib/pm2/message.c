@@ -3,7 +3,7 @@
  * the event queues and the descriptors.
  *
  *   PM2_PORTAL      match bits of a kind: all of memory; an event in the current mode's queue
- *                   PM2_UNTOLD: all of memory, without an event
+ *                   PM2_SILENT: all of memory, without an event
  *   PM2_ASK_PORTAL  no memory: a probe whether the node lives
  *
  * Arrivals go into one of two queues. POLLS: one that is polled while the scheduler has nothing to
@@ -125,7 +125,7 @@ void pm2_tell(int node, enum kind kind, uint64_t header)
 
 void pm2_copy(int node, const void *memory, uint64_t bytes)
 {
-	put(pm2.plain, node, (uintptr_t)memory, bytes, PM2_UNTOLD, (uintptr_t)memory, 0);
+	put(pm2.plain, node, (uintptr_t)memory, bytes, PM2_SILENT, (uintptr_t)memory, 0);
 }
 
 /* ---- receiving ---- */
@@ -161,7 +161,7 @@ static void leaves(int from)
 
 /* ---- threads that a dead node was sending to a living one ---- */
 
-/* Home: asks a node for the next one after `after`. */
+/* At the threads' home: asks a node for the next thread after `after`. */
 static void ask_for(int node, pm2_thread_t after)
 {
 	pm2_thread_t name = pm2_suspect(node, after);
@@ -171,7 +171,8 @@ static void ask_for(int node, pm2_thread_t after)
 		put(pm2.plain, node, 0, 0, KIND_ASK, (uint64_t)pm2_sender_of(name), name);
 }
 
-/* Home: a name is never of another thread while its record lives; the thread may have moved. */
+/* At the thread's home. A name is not used again while its record exists. The thread may have moved
+ * since. */
 static void answered(int from, const ptl_event_t *event)
 {
 	pm2_thread_t name = event->hdr_data;
@@ -195,8 +196,8 @@ static void probe(int node)
 					    PM2_ASK_PORTAL, 0, 0, 0, (uint64_t)node) == PTL_OK;
 }
 
-/* The other node: nothing comes from a node that this one knows to be dead. A thread that has gone
- * on, or its end, may still wait for credit. */
+/* At the node that was asked. Nothing more arrives from a node that is known to be dead here. A
+ * thread that has moved on, or the message of its end, may still wait for credit. */
 static void answer(int from, const ptl_event_t *event)
 {
 	pm2_thread_t name = event->hdr_data;
@@ -382,7 +383,8 @@ static void all_dead(void)
 	usleep(BROKEN_US);              /* for threads that sleep */
 }
 
-/* Messages and threads that wake may come all the time, so the clock decides when to ask. */
+/* Messages may arrive, and threads wake, all the time. So the clock decides when to probe, not a
+ * wait without events. */
 void pm2_wait(uint64_t until)
 {
 	ptl_time_t most = PTL_TIME_FOREVER;
@@ -454,7 +456,7 @@ int pm2_messages_open(void)
 		rc = attach(PM2_PORTAL, 0, PM2_KIND, everything(INCOMING, pm2.queues[POLLS]),
 			    &pm2.entries[0], &pm2.incoming);
 	if (rc == PTL_OK)
-		rc = attach(PM2_PORTAL, PM2_UNTOLD, 0,
+		rc = attach(PM2_PORTAL, PM2_SILENT, 0,
 			    everything(INCOMING | PTL_MD_EVENT_END_DISABLE, PTL_EQ_NONE),
 			    &pm2.entries[1], &handle);
 	if (rc == PTL_OK)

@@ -194,7 +194,7 @@ void pm2_place(const struct pm2_thread *thread, int node)
 	} else if (home != node) {
 		sent[home] = place(thread, node);
 		PtlAtomic(pm2.plain, (uintptr_t)&sent[home], sizeof(sent[home]), PTL_NOACK_REQ,
-			  pm2.peers[home].process, PM2_PORTAL, 0, PM2_UNTOLD, (uintptr_t)where, 0,
+			  pm2.peers[home].process, PM2_PORTAL, 0, PM2_SILENT, (uintptr_t)where, 0,
 			  PTL_MAX, PTL_UINT64_T);
 	}
 }

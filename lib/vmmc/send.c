@@ -185,7 +185,7 @@ static int start_copies(const char *source, size_t bytes, struct import *import,
 	return result;
 }
 
-/* A notification tells of one piece, so a message that has one is not divided. */
+/* A notification reports one piece, so a message with a notification is not divided. */
 static int is_copied(size_t bytes, int flags)
 {
 	if (flags & VMMC_ASYNC || !vmmc.copies)

@@ -208,11 +208,12 @@ def markdown(verdicts: list[Verdict]) -> str:
     tick = "`"
     rows = "\n".join(
         f"| {v.mutant.rule or 'atomics'} | {v.mutant.why} | {tick}{v.mutant.file}{tick} | "
-        f"{tick + v.by + tick if v.by else 'NOBODY'} |" for v in verdicts)
+        f"{tick + v.by + tick if v.by else 'no test'} |" for v in verdicts)
     elsewhere = "\n".join(f"- Rule {rule}: {text}." for rule, text in sorted(ELSEWHERE.items())
                           if not any(v.mutant.rule == rule for v in verdicts))
     return f"""{TITLE}
 
+For those who change the engine, the link or their tests: which mistakes the tests find.
 `make mutants` breaks the numbered rules of Portals, and what the barrier, the link and the messages
 over frames promise, one at a time, by one small change of the engine, of the library or of `net/link`
 and `net/frames` (`tests/mutants/*.toml`), and runs the host unit tests with it. This table is what
@@ -269,7 +270,7 @@ def main() -> int:
             verdict = tree.try_one(mutant)
         finally:
             trees.put(tree)
-        said = verdict.error or verdict.by or "NOBODY NOTICED"
+        said = verdict.error or verdict.by or "NO TEST FAILED"
         print(f"{mutant.name}  {verdict.seconds:5.1f} s  {mutant.why:60}  {said}", flush=True)
         return verdict
 

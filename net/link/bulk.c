@@ -201,6 +201,12 @@ static int shares_memory(struct link *link, struct buffer *buffer)
 	return 0;
 }
 
+/* Whether the next part of this message may have been sent before buffers were withdrawn. */
+static int is_sent(const struct assembly *assembly)
+{
+	return assembly->granted < assembly->sent;
+}
+
 /* Post a buffer for the next part of this message: 1, or 0 if that is not possible now. If no
  * buffer at all can be posted, parts of one message are granted for the ordinary card instead. */
 static int add(struct link *link, uint32_t index)
@@ -219,6 +225,9 @@ static int add(struct link *link, uint32_t index)
 	*buffer = (struct buffer){ .assembly = (uint16_t)index, .part = assembly->granted,
 				   .holds = BUFFER_FREE, .at = PART_MISSING,
 				   .after = bulk->next + 1 };
+	/* The first part that was not sent before shows the loss of those that were. */
+	if (is_sent(assembly))
+		buffer->after += assembly->sent - assembly->granted - 1;
 	if (granted(bulk) == 0)
 		bulk->copied = 0;
 	if (bulk->copied) {
@@ -239,15 +248,16 @@ static int add(struct link *link, uint32_t index)
 }
 
 /* Whether it is time to post more buffers: few are left or, when a part has `landed`, about half
- * of those after the last grant. So one grant covers many parts. */
+ * of those after the last grant. So one grant covers many parts. After a loss there may be only a
+ * message's buffers, fewer than a round trip takes: then a quarter of them is granted at once. */
 static int are_few(const struct bulk *bulk, int landed)
 {
-	uint32_t n = posted(bulk);
+	uint32_t n = posted(bulk), share = bulk->lossy ? 4 : 2;
 
 	if (bulk->copied && granted(bulk) > 0)
 		return 0;
 	return n <= least_of(FEW_POSTED, bulk->most / 2) ||
-	       (landed && n + least_of(bulk->most, bulk->level) / 2 <= bulk->level);
+	       (landed && n + least_of(bulk->most, bulk->level) / share <= bulk->level);
 }
 
 /* If few buffers are left, post and grant more for the next parts of the flow that has the turn.
@@ -256,15 +266,20 @@ static int extend(struct link *link, int landed, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;
 	uint32_t before = bulk->next, spent = bulk->spent, from = bulk->oldest;
-	int was_empty = granted(bulk) == 0;
+	int was_empty = granted(bulk) == 0, again = 0;
 	uint32_t index = first_incomplete(link, link->flows[bulk->flow].rx.assembly);
 
 	if (!are_few(bulk, landed))
 		return 1;
 	while (index != NO_RECORD && !(bulk->first != NO_RECORD && bulk->spent >= SHARE_PARTS)) {
-		if (assembly_at(link, index)->granted == assembly_at(link, index)->parts)
-			index = first_incomplete(link, assembly_at(link, index)->next);
-		else if (!add(link, index))
+		const struct assembly *assembly = assembly_at(link, index);
+		int was_sent = is_sent(assembly);
+
+		if (assembly->granted == assembly->parts)
+			index = first_incomplete(link, assembly->next);
+		else if (add(link, index))
+			again |= was_sent;
+		else
 			break;
 	}
 	if (bulk->next != before) {
@@ -273,7 +288,7 @@ static int extend(struct link *link, int landed, uint64_t now)
 			release_answers(link);
 		while (buffer_of(bulk, from)->at != PART_MISSING)
 			from++;
-		bulk_send_grant(link, from, bulk->next, 0);
+		bulk_send_grant(link, again ? before : from, bulk->next, again);
 		bulk->at = now + bulk_timeout(link);
 		if (was_empty)
 			bulk->granted_at = now;

@@ -60,8 +60,9 @@ static void advance(struct link *link, uint64_t now)
 	}
 }
 
-/* Withdraw all buffers. Parts that were not counted by advance() will be granted again. */
-static void withdraw(struct link *link)
+/* Withdraw all buffers. Parts that were not counted by advance() will be granted again. `sent`: the
+ * sender has sent some of them, so it shall send all of them again. */
+static void withdraw(struct link *link, int sent)
 {
 	struct bulk *bulk = &link->bulk;
 
@@ -74,6 +75,8 @@ static void withdraw(struct link *link)
 		struct assembly *assembly =
 			assembly_at(link, buffer_of(bulk, bulk->oldest)->assembly);
 
+		if (sent && assembly->sent < assembly->granted)
+			assembly->sent = assembly->granted;
 		assembly->granted = assembly->received;
 	}
 }
@@ -234,7 +237,7 @@ static void land(struct link *link, const uint8_t *header, uint32_t bytes, uint6
 	part = find_landed(link, header, bytes, index, &wire);
 	count(link, part == index ? LINK_PLACED : LINK_MISPLACED);
 	if (part != index && !bulk->lossy) {
-		withdraw(link);
+		withdraw(link, part != NO_PART);
 		bulk->lossy = LOSSY_PARTS;
 		return;
 	}
@@ -261,7 +264,7 @@ void link_landed(struct link *link, uint64_t now, const uint8_t *header, uint32_
 {
 	link->now = now;
 	if (!header)
-		withdraw(link);               /* the card has reset itself */
+		withdraw(link, 1);            /* the card has reset itself */
 	else if (posted(&link->bulk))
 		land(link, header, bytes, now);
 	else
@@ -300,13 +303,15 @@ void bulk_tick(struct link *link, uint64_t now)
 	struct bulk *bulk = &link->bulk;
 
 	if (++bulk->tries == MOST_TRIES) {
-		withdraw(link);
+		withdraw(link, 0);
 		bulk_pass(link);
 	} else {
 		for (uint32_t number = bulk->oldest; number != bulk->next; number++)
 			if (!bulk->copied && buffer_of(bulk, number)->holds == BUFFER_FREE)
 				fill(link, number % BULK_BUFFERS);
-		grant_again(link, bulk->next, bulk->tries >= RESEND_TRIES);
+		/* A part that waits alone shows no loss of itself, and costs little. */
+		grant_again(link, bulk->next + BULK_BUFFERS,
+			    bulk->tries >= RESEND_TRIES || posted(bulk) == 1);
 		bulk->at = now + bulk_timeout(link);
 		bulk->granted_at = 0;
 	}
@@ -319,7 +324,7 @@ void bulk_lose(struct link *link, struct flow *flow)
 	uint32_t index = flow->rx.assembly;
 
 	if (bulk->state != BULK_NONE && bulk->flow == flow_index(link, flow)) {
-		withdraw(link);
+		withdraw(link, 0);
 		bulk->state = BULK_NONE;
 		bulk->at = LINK_NEVER;
 		bulk->deferred = 0;

@@ -212,7 +212,7 @@ static void announce(struct link *link, struct flow *flow, uint32_t index, uint3
 	assembly->flow = flow_index(link, flow);
 	assembly->whole = !assembly->taken;
 	assembly->queued = assembly->passes = 0;
-	assembly->received = assembly->granted = 0;
+	assembly->received = assembly->granted = assembly->sent = 0;
 	if (!assembly->whole)
 		bulk_request_turn(link, index);
 }

@@ -328,6 +328,52 @@ TEST(link_grants_again_what_is_lost_again)
 	probe_close(p, 1);
 }
 
+/* The first frame to land shows that a part is lost: all buffers are withdrawn, and what was sent
+ * for them is granted with AGAIN, also later, when there is a buffer for it. */
+TEST(link_grants_again_what_was_sent_for_withdrawn_buffers)
+{
+	struct probe *p = start(1);
+	struct wire wire;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		wire = announcement(i, 2 * PART);        /* to the same place */
+		probe_give(p, PEER, &wire, i);
+	}
+	land_part(p, 0, 1, 0);
+	CHECK_IS(link_counter(p->link, LINK_WITHDRAWN), 1);
+	CHECK_IS(buffers, 2);
+	granted(p, 1, 0, 0, 2);
+	land_part(p, 0, 0, 1);
+	granted(p, 1, 1, 0, 1);
+	land_part(p, 0, 1, 1);
+	granted(p, 1, 1, 1, 2);
+	land_part(p, 1, 0, 1);
+	land_part(p, 1, 1, 1);
+	wire = announcement(2, 2 * PART);
+	probe_give(p, PEER, &wire, 2);
+	granted(p, 0, 2, 0, 2);                          /* it was never sent */
+	land_part(p, 2, 0, 0);
+	land_part(p, 2, 1, 0);
+	CHECK_IS(link_counter(p->link, LINK_MESSAGES_IN), 3);
+	CHECK_IS(memory[PART], 201);
+	probe_close(p, 1);
+}
+
+/* Nothing later shows the loss of the only part that waits: the first timeout grants it again. */
+TEST(link_grants_the_last_part_again_at_once)
+{
+	struct probe *p = start(1);
+	struct wire wire = announcement(0, 2 * PART);
+
+	probe_give(p, PEER, &wire, 0);
+	land_part(p, 0, 0, 0);
+	wait_for_timer(p);
+	granted(p, 1, 0, 1, 2);
+	land_part(p, 0, 1, 1);
+	check_parts(2);
+	probe_close(p, 1);
+}
+
 /* A part that arrives twice leaves its buffer to the part that belongs there. */
 TEST(link_bears_parts_that_come_twice)
 {

@@ -61,7 +61,7 @@ static void advance(struct link *link, uint64_t now)
 }
 
 /* Withdraw all buffers. Parts that were not counted by advance() will be granted again. `sent`: the
- * sender has sent some of them, so it shall send all of them again. */
+ * sender may have sent some of them, so their next grant says AGAIN. */
 static void withdraw(struct link *link, int sent)
 {
 	struct bulk *bulk = &link->bulk;
@@ -309,7 +309,8 @@ void bulk_tick(struct link *link, uint64_t now)
 		for (uint32_t number = bulk->oldest; number != bulk->next; number++)
 			if (!bulk->copied && buffer_of(bulk, number)->holds == BUFFER_FREE)
 				fill(link, number % BULK_BUFFERS);
-		/* A part that waits alone shows no loss of itself, and costs little. */
+		/* All of them: `after` is at most BULK_BUFFERS beyond `next`. Nothing later shows
+		 * the loss of a part that waits alone, and to send it again costs little. */
 		grant_again(link, bulk->next + BULK_BUFFERS,
 			    bulk->tries >= RESEND_TRIES || posted(bulk) == 1);
 		bulk->at = now + bulk_timeout(link);

@@ -32,7 +32,7 @@ struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarna
 	/* More nodes may send at once, so pools grow with the job, up to a limit. */
 	uint32_t records = nodes < LEAST_RECORDS / 2 ? LEAST_RECORDS :
 			   nodes < MOST_RECORDS / 2 ? 2 * nodes : MOST_RECORDS;
-	/* Each message in a card's ring may need an answer, whose record is in use until it is
+	/* Each message in a card's ring may need an answer. An answer keeps its record until it is
 	 * acknowledged. With fewer records, arriving messages would be refused. */
 	uint32_t answers = records < RING ? RING : records;
 	uint32_t requests = records < LEAST_REQUESTS ? LEAST_REQUESTS : records;

@@ -165,7 +165,6 @@ void virtio_net_reset(struct virtio_net *v)
 {
 	const char *why = "does not obey a reset, and is cut off from memory";
 
-	watch_trouble(&v->watch, "it is reset to withdraw buffers");
 	watch_reset(&v->watch);
 	if (virtio_net_stop(v)) {
 		why = virtio_net_start(v, ANSWER_NS);

@@ -44,7 +44,8 @@ void watch_works(struct watch *w, bool link)
 
 void watch_reset(struct watch *w)
 {
-	watch_say(w, WATCH_RESET, w->trouble);
+	if (w->trouble)
+		watch_say(w, WATCH_RESET, w->trouble);
 	w->nic->counters[NIC_RESETS]++;
 	w->down = true;
 }

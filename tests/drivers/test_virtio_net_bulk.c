@@ -181,6 +181,7 @@ TEST(rooms_are_withdrawn)
 		free(memory);
 		CHECK_IS(fake_land(frame, HEADER + 100), 0);
 		CHECK_IS(nic->counters[NIC_RESETS], how > 0 && how < 4);
+		CHECK_IS(fake_kernel.reports, 0);
 		CHECK_IS(n_ended, how == 2);
 		CHECK_IS(poll(), 0);
 		CHECK_IS(landed + lost, 0);

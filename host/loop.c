@@ -6,8 +6,9 @@
 
 int loop_start(struct loop *loop, uint32_t from, const struct initiator_args *args)
 {
-	/* As the kernel does it: the fast path first. */
-	if (!loop->split && near_fast_put(&loop->views[from], loop, args))
+	/* As the kernel does it: the fast paths first. */
+	if (!loop->split && (near_fast_put(&loop->views[from], loop, args) ||
+			     near_long_put(&loop->views[from], loop, args)))
 		return PORTALS_OK;
 	return near_start(&loop->views[from], loop, args);
 }

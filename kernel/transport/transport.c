@@ -8,7 +8,8 @@
 
 static int start_near(const struct initiator_args *args)
 {
-	int error = near_start(own_view(), 0, args);
+	int error = near_long_put(own_view(), 0, args) ? PORTALS_OK :
+		    near_start(own_view(), 0, args);
 
 	upcall_check();
 	return error;

@@ -266,7 +266,8 @@ enum frames_fast frames_fast_put(struct frames *frames, const struct initiator_a
 	struct grant grant;
 
 	if (!room.header ||
-	    !initiator_fast_put(frames->view, args, (struct message *)room.header, &grant))
+	    !initiator_fast_put(frames->view, args, DELIVER_INLINE_BYTES,
+				(struct message *)room.header, &grant))
 		return FRAMES_OTHER;
 	range_read(frames->view, &grant, room.header + LINK_HEADER_BYTES);
 	frames->copied_out += grant.bytes;

@@ -245,7 +245,7 @@ int initiator_sent(struct process_view *view, const struct message *message,
 }
 
 int initiator_fast_put(struct process_view *view, const struct initiator_args *args,
-		       struct message *message, struct grant *grant)
+		       uint64_t most, struct message *message, struct grant *grant)
 {
 	struct block_side *started = &view->block->started;
 	struct md *md = md_lookup(view, args->md);
@@ -253,7 +253,8 @@ int initiator_fast_put(struct process_view *view, const struct initiator_args *a
 	int32_t threshold;
 
 	if (!md || md->flags != MD_FAST || args->operation > MESSAGE_PUT ||
-	    args->target_pid == ANY_ID)
+	    args->target_pid == ANY_ID ||
+	    (args->ack == ACK_YES && md->user.eq_handle != EQ_NONE))
 		return 0;
 	length = md->room;
 	if (args->length != LENGTH_WHOLE) {
@@ -263,7 +264,7 @@ int initiator_fast_put(struct process_view *view, const struct initiator_args *a
 			return 0;
 	}
 	threshold = md->user.threshold;
-	if (threshold == 0 || length > DELIVER_INLINE_BYTES)
+	if (threshold == 0 || length > most)
 		return 0;
 	if (grant_range(view, md, md->user.options, offset, length, 0, grant))
 		return 0;

@@ -48,8 +48,10 @@ int md_check(const struct process_view *view, const struct md_args *args, uint64
 /* MD_FAST, if it applies to a descriptor of entry `me` with these arguments. */
 static uint32_t flags_of(const struct md_args *args, uint32_t me)
 {
-	return me == NO_INDEX && args->eq_handle == EQ_NONE && !(args->options & MD_IOVEC) ?
-	       MD_FAST : 0;
+	const uint32_t silent = MD_EVENT_START_DISABLE | MD_EVENT_END_DISABLE;
+	int is_silent = args->eq_handle == EQ_NONE || (args->options & silent) == silent;
+
+	return me == NO_INDEX && is_silent && !(args->options & MD_IOVEC) ? MD_FAST : 0;
 }
 
 /* Allocate the pieces of an iovec descriptor. */

@@ -69,7 +69,8 @@ static int fast_put(struct process *process, const struct initiator_args *args,
 {
 	struct known md;
 
-	if (!initiator_fast_put(fuzz_enter(process), args, &send->message, &send->grant)) {
+	if (!initiator_fast_put(fuzz_enter(process), args, DELIVER_INLINE_BYTES, &send->message,
+				&send->grant)) {
 		MUST_IF_WHOLE(block_unchanged(process));
 		return 0;
 	}

@@ -103,7 +103,7 @@ static void exercise(struct world *w, const handle_t *handles, struct grant *gra
 			m.length = random >> 16 & 127;
 			m.mlength = random >> 16 & 255;
 			deliver_inline(view, &m, payload, &grant, &answer, fetched);
-			initiator_fast_put(view, &args, &m, &grant);
+			initiator_fast_put(view, &args, UINT64_MAX, &m, &grant);
 			args.put_md = handles[8];
 			args.operation = random >> 58 & 1 ? MESSAGE_GETPUT : MESSAGE_FETCH_ATOMIC;
 			if (!initiator_exchange(view, &args, &m, &grant))

@@ -526,7 +526,7 @@ TEST(frames_drop_messages_whose_headers_cannot_be)
 	scene_open(&s, &test_limits, &network, &config);
 	frames = s.fabric.nodes[0].frames;
 	args = to(bind(&s.w, 1, memory(0, 8, 0, HANDLE_NONE), UNLINK_NEVER), 0, 5);
-	CHECK_IS(initiator_fast_put(&s.w.views[1], &args, &m, &grant), 1);
+	CHECK_IS(initiator_fast_put(&s.w.views[1], &args, 8, &m, &grant), 1);
 	CHECK_IS(link_port_whole(frames, 1, LINK_REQUESTS, &m, payload, 8), LINK_TAKE);
 	CHECK_IS(events(&s, 0, s.eq_in[0], EVENT_PUT_END, NI_OK), 1);
 	CHECK_IS(link_port_whole(frames, 2, LINK_REQUESTS, &m, payload, 8), LINK_DROP);

@@ -337,6 +337,9 @@ TEST(rule07_plainest_puts_only_of_active_descriptors)
 		{ MD_THRESH_INF, UNLINK_NEVER, 0, 0, 1 }, { 2, UNLINK_NEVER, 0, 0, 1 },
 		{ 0, UNLINK_NEVER, 0, 0, 0 }, { 1, UNLINK_AUTO, 0, 0, 0 },
 		{ 2, UNLINK_NEVER, 1, 0, 0 }, { 2, UNLINK_NEVER, 0, MD_IOVEC, 0 },
+		{ 2, UNLINK_NEVER, 1, MD_EVENT_START_DISABLE, 0 },
+		{ 2, UNLINK_NEVER, 1, MD_EVENT_END_DISABLE, 0 },
+		{ 2, UNLINK_NEVER, 1, MD_EVENT_START_DISABLE | MD_EVENT_END_DISABLE, 1 },
 	};
 
 	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -355,7 +358,7 @@ TEST(rule07_plainest_puts_only_of_active_descriptors)
 			args.length = 0;
 		md = bind(&w, 0, args, cases[i].unlink);
 		put_args = to(md, 1, 5);
-		CHECK_IS(initiator_fast_put(&w.views[0], &put_args, &m, &grant), cases[i].fast);
+		CHECK_IS(initiator_fast_put(&w.views[0], &put_args, 17, &m, &grant), cases[i].fast);
 		CHECK_IS(status(&w, 0, STAT_MESSAGES_OUT), cases[i].fast);
 		CHECK_IS(md_lookup(&w.views[0], md)->user.threshold,
 			 cases[i].threshold > 0 ? cases[i].threshold - cases[i].fast
@@ -366,12 +369,13 @@ TEST(rule07_plainest_puts_only_of_active_descriptors)
 			CHECK_IS(grant.bytes, 16);
 		}
 		put_args.length = 17;         /* longer than the descriptor */
-		CHECK_IS(initiator_fast_put(&w.views[0], &put_args, &m, &grant), 0);
+		CHECK_IS(initiator_fast_put(&w.views[0], &put_args, 17, &m, &grant), 0);
 		put_args = to(md + HANDLE_NEXT, 1, 5);
-		CHECK_IS(initiator_fast_put(&w.views[0], &put_args, &m, &grant), 0);
+		CHECK_IS(initiator_fast_put(&w.views[0], &put_args, 17, &m, &grant), 0);
 		put_args = to(md, 1, 5);
-		put_args.target_pid = ANY_ID;
-		CHECK_IS(initiator_fast_put(&w.views[0], &put_args, &m, &grant), 0);
+		put_args.ack = cases[i].queue ? ACK_YES : ACK_NO;
+		put_args.target_pid = cases[i].queue ? put_args.target_pid : ANY_ID;
+		CHECK_IS(initiator_fast_put(&w.views[0], &put_args, 17, &m, &grant), 0);
 		CHECK_IS(block_pending(&w.views[0]), 0);
 		remove_md(&w, 0, md);
 		remove_eq(&w, 0, eq);

@@ -294,11 +294,11 @@ TEST(puts_of_the_fast_path)
 	md = bind(&w, 1, once, UNLINK_NEVER);
 	args = to(md, 0, 5);
 	args.ack = ACK_YES;                           /* without a queue no ack is sent (rule 12) */
-	CHECK_IS(initiator_fast_put(&w.views[1], &args, &m, &grant), 1);
+	CHECK_IS(initiator_fast_put(&w.views[1], &args, 64, &m, &grant), 1);
 	CHECK_IS(m.ack_request, ACK_NO);
 	CHECK(grant.offset == 2100 && grant.bytes == 8);
 	CHECK_IS(md_lookup(&w.views[1], md)->pending, 0);
-	CHECK_IS(initiator_fast_put(&w.views[1], &args, &m, &grant), 0); /* threshold 0 */
+	CHECK_IS(initiator_fast_put(&w.views[1], &args, 64, &m, &grant), 0); /* threshold 0 */
 	CHECK_IS(status(&w, 1, STAT_MESSAGES_OUT), 1);
 	CHECK_IS(status(&w, 1, STAT_BYTES_OUT), 8);
 	initiator_lost(&w.views[1], 8);
@@ -306,15 +306,15 @@ TEST(puts_of_the_fast_path)
 	CHECK_IS(status(&w, 1, STAT_FAILED), 1);
 	other = small(&w, 2100, 65, EQ_NONE);              /* too long */
 	args.md = other;
-	CHECK_IS(initiator_fast_put(&w.views[1], &args, &m, &grant), 0);
+	CHECK_IS(initiator_fast_put(&w.views[1], &args, 64, &m, &grant), 0);
 	remove_md(&w, 1, other);
 	other = small(&w, 2100, 8, EQ_NONE);
 	args.md = other;
 	args.length = 8, args.local_offset = 1;       /* more than it has */
-	CHECK_IS(initiator_fast_put(&w.views[1], &args, &m, &grant), 0);
+	CHECK_IS(initiator_fast_put(&w.views[1], &args, 64, &m, &grant), 0);
 	CHECK_IS(status(&w, 1, STAT_MESSAGES_OUT), 1);
 	args.length = 5, args.local_offset = 3;       /* a region */
-	CHECK_IS(initiator_fast_put(&w.views[1], &args, &m, &grant), 1);
+	CHECK_IS(initiator_fast_put(&w.views[1], &args, 64, &m, &grant), 1);
 	CHECK_IS(grant.offset, 2103);
 	CHECK_IS(grant.bytes, 5);
 	CHECK_IS(m.length, 5);

@@ -162,13 +162,48 @@ TEST(rule18_only_unbound_descriptors_do_without_the_lock)
 	struct message message;
 	struct grant grant;
 
-	CHECK_IS(initiator_fast_put(&w.views[1], &from_entry, &message, &grant), 0);
-	CHECK_IS(initiator_fast_put(&w.views[1], &from_none, &message, &grant), 1);
+	CHECK_IS(initiator_fast_put(&w.views[1], &from_entry, 8, &message, &grant), 0);
+	CHECK_IS(initiator_fast_put(&w.views[1], &from_none, 8, &message, &grant), 1);
 	CHECK_IS(put(&w, 1, from_entry), 0);          /* the general path handles it */
 	CHECK_IS(status(&w, 1, STAT_MESSAGES_OUT), 2);
 	remove_md(&w, 1, from_none.md);
 	remove_me(&w, 1, me);
 	pair_close(&w, &pair);
+}
+
+/* A long put whose descriptor has no queue takes two locks, both of the target. If the target dies
+ * before either, the put has ended for the initiator; before the first it is counted as failed. Over
+ * frames no lock is the near transport's. */
+TEST(rule22_a_long_put_without_events)
+{
+	for (int dies_at = 0; dies_at <= 2; dies_at++) {
+		uint64_t bytes;
+		handle_t md;
+
+		s.pair = pair_open(&s.w, MD_TRUNCATE, MD_THRESH_INF, UNLINK_NEVER);
+		s.sent = s.acked = s.put = s.steps = s.wrong = 0;
+		s.dies_at = dies_at;
+		if (s.w.fabric) {
+			done();
+			return;
+		}
+		s.w.loop.entered = entered;
+		md = bind(&s.w, 1, memory(2048, 256, 0, EQ_NONE), UNLINK_NEVER);
+		CHECK_IS(put(&s.w, 1, to(md, 0, 5)), 0);
+		s.w.loop.entered = 0;
+		look();
+		CHECK_IS(s.steps, 2);   /* or the target's, then the own one to count the failure */
+		CHECK_IS(s.sent, 0);
+		CHECK_IS(s.put, dies_at == 0);
+		bytes = dies_at == 1 ? 0 : 256;
+		CHECK_IS(status(&s.w, 1, STAT_BYTES_OUT), bytes);
+		CHECK_IS(status(&s.w, 1, STAT_FAILED), dies_at == 1);
+		CHECK_IS(status(&s.w, 1, STAT_MESSAGES_OUT), 1);
+		if (dies_at != 1)
+			CHECK(shows(&s.w, 0, 1000, 1, 2048, 64));
+		CHECK_IS(block_pending(&s.w.views[1]), 0);
+		done();
+	}
 }
 
 /* Source and destination overlap in both directions, short and long. */

@@ -1,10 +1,15 @@
 """vRPC (lib/vmmc): Sun's remote procedure calls, with rpcgen's stubs and libtirpc's layers."""
 from __future__ import annotations
 
+import os
 import random
+import shutil
 import signal
+import subprocess
 
 import pytest
+
+from harness import BUILD, ROOT
 
 pytestmark = [pytest.mark.messages, pytest.mark.own_link]
 
@@ -89,6 +94,27 @@ def test_deaths_in_the_middle_of_long_messages(margay, app, over, victim):
     run = live.wait()
     assert run.of_rank(2)[-1] == ("served" if victim else "failed"), run.describe()
     assert victim or run.of_rank(1)[-1] == "failed", run.describe()
+
+
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+def test_a_program_built_as_the_readme_says(margay, tmp_path, over):
+    """rpcgen's files without a change, and the flags of pkg-config in a checkout."""
+    sources = ROOT / "tests/lib/vmmc/message"
+    for name in ("message.x", "message.c"):
+        shutil.copy(sources / name, tmp_path)
+    for option, made in (("-l", "message_clnt.c"), ("-h", "message.h"), ("-m", "message_svc.c")):
+        subprocess.run(["rpcgen", option, "-o", made, "message.x"], cwd=tmp_path, check=True)
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "vrpc"], check=True, text=True,
+                           stdout=subprocess.PIPE, env={
+                               **os.environ, "PKG_CONFIG_PATH": str(BUILD / "pkgconfig")})
+    subprocess.run([ROOT / "tools/margay", "cc", "-w", "message.c", "message_clnt.c",
+                    "message_svc.c", "-o", "message.elf", *flags.stdout.split()], cwd=tmp_path,
+                   check=True)
+    run = margay("run", *LINKS[over], "-n", 3, tmp_path / "message.elf").ok()
+    assert sorted(run.of_rank(0)) == ["hello of rank 1", "hello of rank 2"]
+    for rank in (1, 2):
+        assert run.of_rank(rank) == ["16 characters; RPC: Program/version mismatch; "
+                                     "RPC: Procedure unavailable"]
 
 
 @pytest.mark.long

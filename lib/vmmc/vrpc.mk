@@ -37,7 +37,11 @@ build/lib/vmmc/vrpc/%.o: lib/vmmc/vrpc/%.c build/libtirpc/stamp $(APP_PARTS) lib
 
 build/lib/libvrpc.a: $(VRPC_OBJECTS) $(TIRPC_OBJECTS)
 
+build/pkgconfig/vrpc.pc: tools/install/pkgconfig.py build/pkgconfig/vmmc.pc lib/vmmc/vrpc.mk
+	@$(PYTHON) -IBS tools/install/pkgconfig.py $@ '$${pcfiledir}/../..' '$${root}/build/lib' \
+		build/libtirpc/include
+
 .PHONY: vrpc
-vrpc: build/lib/libvrpc.a build/lib/libvmmc.a
+vrpc: build/lib/libvrpc.a build/lib/libvmmc.a build/pkgconfig/vrpc.pc
 
 -include $(VRPC_OBJECTS:.o=.d)

@@ -1,11 +1,11 @@
 """Writes a pkg-config file: pkgconfig.py .../margay.pc ROOT BUILD
                           pkgconfig.py .../mpich.pc MPI LIB
-                          pkgconfig.py .../NAME.pc ROOT LIB
+                          pkgconfig.py .../NAME.pc ROOT LIB [HEADERS]
 
 ROOT and BUILD are the folders that hold include/ and what make has built, as the file shall name
 them. The flags are those that `margay cc` itself gives to gcc. MPI is the folder of MPI, LIB the
-folder of its further libraries. NAME is a library with headers in lib/NAME/include. Called by
-install.sh, and by make for the checkout.
+folder of its further libraries. NAME is a library with headers in lib/NAME/include, or
+in ROOT/HEADERS. Called by install.sh, and by make for the checkout.
 """
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ DESCRIPTIONS = {
     "vmmc": ("virtual memory-mapped communication", ""),
     "vrpc": ("Sun's remote procedure calls over VMMC", "vmmc"),
 }
-# Libraries whose headers are not in lib/NAME/include.
+# Libraries whose headers are elsewhere in an installation.
 HEADERS = {"vrpc": "lib/vmmc/tirpc"}
 
 
@@ -107,7 +107,7 @@ def mpi_version() -> str:
 
 
 def main() -> int:
-    target, first, second = sys.argv[1:4]
+    target, first, second, *folder = sys.argv[1:]
     if Path(target).name == "mpich.pc":
         libs = ["${libdir}/libmpi.a", *(f"${{partsdir}}/{name}" for name in PARTS)]
         text = MPI_TEXT.format(folder=first, parts=second, libs=" ".join(libs),
@@ -115,9 +115,10 @@ def main() -> int:
                                version=mpi_version())
     elif (name := Path(target).stem) in DESCRIPTIONS:
         description, requires = DESCRIPTIONS[name]
+        headers = folder[0] if folder else HEADERS.get(name, f"lib/{name}/include")
         text = LIBRARY_TEXT.format(name=name, root=first, lib=second, version=VERSION,
                                    description=description, requires=requires or "margay",
-                                   cflags=f"-I${{root}}/{HEADERS.get(name, f'lib/{name}/include')}")
+                                   cflags=f"-I${{root}}/{headers}")
     else:
         text = TEXT.format(root=first, build=second, version=VERSION, cflags=flags("compile"),
                            libs=flags("link"))

@@ -37,4 +37,4 @@ $(VRPC_TESTS): build/tests/vrpc_%.elf: tests/lib/vmmc/rpc/vrpc_%.c build/tests/r
 		build/tests/rpc/$*_xdr.o build/tests/rpc/$*_$(if $(filter dir,$*),main,svc).o \
 		-Lbuild/lib -lvrpc -lvmmc
 
-test-apps: $(VRPC_TESTS)
+test-apps: $(VRPC_TESTS) build/pkgconfig/vrpc.pc

@@ -114,8 +114,9 @@ def test_a_peer_that_dies_ends_the_job(margay, app):
     live.wait().status(128 + signal.SIGKILL).says(r"margay: .*rank 1\b.*died")
 
 
-def test_a_stack_that_overflows_is_told(margay, app):
-    run = margay("run", "-n", 1, app("fm_overflow")).status(1)
+@pytest.mark.parametrize("how", [(), ("sparse",)])
+def test_a_stack_that_overflows_is_told(margay, app, how):
+    run = margay("run", "-n", 1, app("fm_overflow"), *how).status(1)
     run.says(r"fm: rank 0: handler 7 needs more than its stack of 16384 bytes")
     assert not run.lines
 

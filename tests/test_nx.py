@@ -195,5 +195,14 @@ def test_examples(margay, app, over, nodes):
     run.prints(rf"^dimension \d: the token is {20 * sum(range(nodes))}$")
 
 
+@OVER
+@pytest.mark.parametrize("nodes", [1, 4, 7])
+def test_a_sum_on_a_cube(margay, app, over, nodes):
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("vertex_sum"), 1001).ok()
+    dimension = (nodes - 1).bit_length()
+    assert sorted(run.lines) == [f"node {node} of a cube of dimension {dimension}: 500500"
+                                 for node in range(nodes)]
+
+
 def test_example_usage(margay, app):
     margay("run", "-n", 2, app("nx_pi"), -1).status(2).says("usage: nx_pi")

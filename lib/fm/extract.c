@@ -60,6 +60,14 @@ static int wait_for_rest(struct incoming *in, char *to, size_t wanted)
 	return -1;
 }
 
+static inline const char *stack_pointer(void)
+{
+	const char *sp;
+
+	__asm__("movq %%rsp, %0" : "=r"(sp));
+	return sp;
+}
+
 int FM_receive(FM_stream *stream, void *buf, size_t bytes)
 {
 	struct incoming *in = (struct incoming *)stream;
@@ -73,6 +81,8 @@ int FM_receive(FM_stream *stream, void *buf, size_t bytes)
 		errno = EMSGSIZE;
 		return -1;
 	}
+	if (stack_pointer() < in->stack)        /* a long array may leave the canary as it is */
+		fm_overflowed(in);
 	got = fm_take_bytes(in, buf, bytes);
 	in->received += bytes;
 	return got == bytes ? 0 : wait_for_rest(in, (char *)buf + got, bytes - got);

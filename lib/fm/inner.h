@@ -268,6 +268,9 @@ size_t fm_take_packet(void);
 /* Starts or continues a thread, until it waits or ends. thread.c */
 void fm_run(struct incoming *in);
 
+/* Reports that the handler of a thread has used more than its stack, and ends the process. thread.c */
+__attribute__((noreturn)) void fm_overflowed(const struct incoming *in);
+
 /* Deschedules the thread that runs. thread.c */
 void fm_deschedule(enum incoming_state state);
 

@@ -1,7 +1,7 @@
 /*
  * Handlers as logical threads: each has a stack from a pool, and runs until it ends or waits; the
  * program's stack resumes it. Owns the pool. The lowest bytes of each stack hold a pattern, which
- * is checked whenever its thread stops.
+ * is checked whenever its thread stops; FM_receive checks the stack pointer.
  */
 #include "inner.h"
 #include <stdio.h>
@@ -53,7 +53,7 @@ void fm_deschedule(enum incoming_state state)
 }
 
 __attribute__((noinline, cold))
-static void overflowed(const struct incoming *in)
+void fm_overflowed(const struct incoming *in)
 {
 	fprintf(stderr, "fm: rank %u: handler %u needs more than its stack of %u bytes "
 		"(large arrays belong into static memory)\n", fm.rank, in->handler, FM_STACK);
@@ -67,7 +67,7 @@ static void check_canary(const struct incoming *in)
 
 	for (int i = 0; i < CANARY_WORDS; i++)
 		if (word[i] != CANARY)
-			overflowed(in);
+			fm_overflowed(in);
 }
 
 void fm_run(struct incoming *in)

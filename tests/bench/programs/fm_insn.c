@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ROUNDS = 101, TWO = 1, ONE = 2, BYTES = 1024 };
+enum { ROUNDS = 101, TWO = 1, ONE = 2, BYTES = 4096, SAMPLES = 10 };
 
 static char from[BYTES], to[BYTES];
-static uint64_t samples[8][ROUNDS];
+static uint64_t samples[SAMPLES][ROUNDS];
 static ptl_handle_md_t md;
 static ptl_handle_eq_t eq;
 
@@ -52,7 +52,8 @@ static int one(void *buf, size_t bytes, unsigned sender)
 	return FM_CONTINUE;
 }
 
-/* Prepare a put of as many bytes as a message of Fast Messages has, with an event at its target. */
+/* Prepare puts of as many bytes as a message of Fast Messages has: to portal 1 with an event at
+ * their target, to portal 2 without. */
 static void open_put(void)
 {
 	const ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
@@ -71,6 +72,8 @@ static void open_put(void)
 	with_events.eq_handle = eq;
 	if (PtlMEAttach(ni, 1, any_process, 0, 0, PTL_RETAIN, PTL_INS_AFTER, &me) != PTL_OK ||
 	    PtlMDAttach(me, with_events, PTL_RETAIN, &handle) != PTL_OK ||
+	    PtlMEAttach(ni, 2, any_process, 0, 0, PTL_RETAIN, PTL_INS_AFTER, &me) != PTL_OK ||
+	    PtlMDAttach(me, in, PTL_RETAIN, &handle) != PTL_OK ||
 	    PtlMDBind(ni, out, PTL_RETAIN, &md) != PTL_OK)
 		exit(1);
 }
@@ -78,7 +81,7 @@ static void open_put(void)
 static void measure(size_t bytes)
 {
 	for (int i = 0; i < ROUNDS; i++) {
-		uint64_t t[9];
+		uint64_t t[SAMPLES + 2];
 		ptl_event_t event;
 		FM_stream *stream;
 
@@ -86,31 +89,36 @@ static void measure(size_t bytes)
 		t[1] = ticks();
 		PtlPutRegion(md, 0, bytes, PTL_NOACK_REQ, margay_process(0), 1, 0, 0, 0, 0);
 		t[2] = ticks();
+		PtlPutRegion(md, 0, bytes, PTL_NOACK_REQ, margay_process(0), 2, 0, 0, 0, 0);
+		t[3] = ticks();
+		PtlEQGet(eq, &event);
+		t[4] = ticks();
 		stream = FM_begin_message(0, bytes, TWO);
 		FM_send_piece(stream, from, bytes);
 		FM_end_message(stream);
-		t[3] = ticks();
-		FM_extract(1);
-		t[4] = ticks();
-		FM_send(0, ONE, from, bytes);
 		t[5] = ticks();
 		FM_extract(1);
 		t[6] = ticks();
-		FMM_send(0, 1, from, bytes);
+		FM_send(0, ONE, from, bytes);
 		t[7] = ticks();
-		FMM_recv(0, 1, to, bytes, 0);
+		FM_extract(1);
 		t[8] = ticks();
-		for (int k = 0; k < 7; k++)
+		FMM_send(0, 1, from, bytes);
+		t[9] = ticks();
+		FMM_recv(0, 1, to, bytes, 0);
+		t[10] = ticks();
+		for (int k = 0; k < SAMPLES - 1; k++)
 			samples[k][i] = t[k + 2] - t[k + 1] - (t[1] - t[0]);
-		PtlEQGet(eq, &event);
 	}
 	print("insn_put", bytes, samples[0]);
-	print("insn_fm2_send", bytes, samples[1]);
-	print("insn_fm2_extract", bytes, samples[2]);
-	print("insn_fm1_send", bytes, samples[3]);
-	print("insn_fm1_extract", bytes, samples[4]);
-	print("insn_match_send", bytes, samples[5]);
-	print("insn_match_recv", bytes, samples[6]);
+	print("insn_put_unseen", bytes, samples[1]);
+	print("insn_eqget", bytes, samples[2]);
+	print("insn_fm2_send", bytes, samples[3]);
+	print("insn_fm2_extract", bytes, samples[4]);
+	print("insn_fm1_send", bytes, samples[5]);
+	print("insn_fm1_extract", bytes, samples[6]);
+	print("insn_match_send", bytes, samples[7]);
+	print("insn_match_recv", bytes, samples[8]);
 }
 
 int main(void)
@@ -122,5 +130,6 @@ int main(void)
 	open_put();
 	measure(16);
 	measure(1024);
+	measure(4096);
 	return FMM_finalize() != 0;
 }

@@ -17,6 +17,8 @@
 #define MOST_UNREPORTED   24u
 #define LOSSY_UNREPORTED  4u       /* MOST_UNREPORTED after a loss: behind a lost frame the last
                                       buffer, which interrupts, is not filled */
+#define LOSSY_POSTED  16u          /* most buffers posted after a loss: a lost part is sent again
+                                      behind those that were granted, and all these are moved */
 #define FEW_POSTED    8u           /* buffers posted at which more are posted and granted */
 #define MOST_PASSES   8u           /* most doublings of the backoff before another turn */
 
@@ -176,12 +178,13 @@ int bulk_post(struct link *link, struct buffer *buffer, int interrupt)
 	return 1;
 }
 
-/* Whether a buffer shares memory with another one in use, as two messages to the same address do.
- * After a loss parts arrive out of order and are moved, so then no two buffers may do so. */
-static int shares_memory(struct link *link, struct buffer *buffer)
+/* Whether a buffer shares memory with an earlier one in use, as two messages to the same address
+ * do. After a loss parts arrive out of order and are moved, so then no two buffers may do so. */
+static int shares_memory(struct link *link, uint32_t number)
 {
 	struct nic_piece pieces[NIC_BULK_PIECES];
 	struct bulk *bulk = &link->bulk;
+	struct buffer *buffer = buffer_of(bulk, number);
 	uint32_t n = bulk_place(link, buffer, pieces);
 
 	buffer->low = UINTPTR_MAX;
@@ -192,13 +195,22 @@ static int shares_memory(struct link *link, struct buffer *buffer)
 		buffer->low = low < buffer->low ? low : buffer->low;
 		buffer->high = high > buffer->high ? high : buffer->high;
 	}
-	for (uint32_t number = bulk->oldest; number != bulk->next; number++) {
-		const struct buffer *other = buffer_of(bulk, number);
+	for (uint32_t earlier = bulk->oldest; earlier != number; earlier++) {
+		const struct buffer *other = buffer_of(bulk, earlier);
 
 		if (buffer->low < other->high && other->low < buffer->high)
 			return 1;
 	}
 	return 0;
+}
+
+int bulk_memory_is_shared(struct link *link)
+{
+	uint32_t number = link->bulk.oldest;
+
+	while (number != link->bulk.next && !shares_memory(link, number))
+		number++;
+	return number != link->bulk.next;
 }
 
 /* Whether the next part of this message may have been sent before buffers were withdrawn. */
@@ -220,7 +232,8 @@ static int add(struct link *link, uint32_t index)
 		(bulk->unreported + 1 >= least_of(least, bulk->most / 2) &&
 		 assembly->granted + 1 == assembly->parts);
 
-	if (granted(bulk) == BULK_BUFFERS || posted(bulk) >= bulk->most)
+	if (granted(bulk) == BULK_BUFFERS ||
+	    posted(bulk) >= (bulk->lossy ? least_of(LOSSY_POSTED, bulk->most) : bulk->most))
 		return 0;
 	*buffer = (struct buffer){ .assembly = (uint16_t)index, .part = assembly->granted,
 				   .holds = BUFFER_FREE, .at = PART_MISSING,
@@ -233,7 +246,7 @@ static int add(struct link *link, uint32_t index)
 	if (bulk->copied) {
 		if (granted(bulk) == COPIED_PARTS || assembly->granted == 0)
 			return 0;
-	} else if ((bulk->lossy && shares_memory(link, buffer)) ||
+	} else if ((bulk->lossy && shares_memory(link, bulk->next)) ||
 		   !bulk_post(link, buffer, interrupt)) {
 		if (granted(bulk) > 0)
 			return 0;

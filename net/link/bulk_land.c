@@ -4,10 +4,10 @@
  * parts. See link.h.
  *
  * The card fills buffers in the order in which they were posted. So after a lost frame each part
- * lands in the buffer of the part before it. A frame says which part it carries. At the first
- * misplaced part all buffers are withdrawn, and posted again so that no two of them share memory
- * (`lossy`). While that lasts, a misplaced part stays where it landed until its own buffer is no
- * longer posted, and is then moved there. A lost part is granted again when a later one arrives.
+ * lands in the buffer of the part before it. A frame says which part it carries. If buffers share
+ * memory, the first misplaced part withdraws all of them; then they are posted again, so that no two
+ * do (`lossy`). A misplaced part stays where it landed until its own buffer is no longer posted, and
+ * is then moved there. A lost part is granted again when a later one arrives.
  * It lands in the last buffer that was posted by then. Now these buffers form a circle: each holds
  * the part of another one. The part that landed last is copied to memory that is set aside, which
  * breaks the circle. Then the others are moved, one after the other.
@@ -236,7 +236,7 @@ static void land(struct link *link, const uint8_t *header, uint32_t bytes, uint6
 
 	part = find_landed(link, header, bytes, index, &wire);
 	count(link, part == index ? LINK_PLACED : LINK_MISPLACED);
-	if (part != index && !bulk->lossy) {
+	if (part != index && !bulk->lossy && bulk_memory_is_shared(link)) {
 		withdraw(link, part != NO_PART);
 		bulk->lossy = LOSSY_PARTS;
 		return;

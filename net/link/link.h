@@ -42,8 +42,9 @@
  *               needed
  *             the turn's share is used up,  NONE; the peer goes to the end of the queue
  *               all have landed, others wait
- *             first misplaced frame, or     withdraw the buffers; post and grant buffers that
- *               card reset                    share no memory: TURN
+ *             first misplaced frame while   withdraw the buffers; post and grant buffers that
+ *               buffers share memory,         share no memory: TURN
+ *               or card reset
  *             another misplaced part        it stays where it landed until its own buffer is
  *                                             filled; grant the lost parts again: TURN
  *             another frame landed          move the buffer's own part into it, or post the

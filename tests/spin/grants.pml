@@ -39,7 +39,7 @@
 
 /*
  * The rules that WITHOUT leaves out: 1 after a loss no two buffers share memory; 2 the first
- * misplaced frame takes all buffers back; 3 the number of a part is checked; 4 a sent part is sent
+ * misplaced frame takes all buffers back if two share memory; 3 the number of a part is checked; 4 a sent part is sent
  * again if the grant requests it; 5 the buffers of a peer that is given up are taken back.
  */
 #define RULE(number)  (WITHOUT != number)
@@ -229,7 +229,8 @@ inline land()
 	:: part != index && !lossy ->
 		lossy = true;
 		if
-		:: RULE(2) -> withdraw(); part = NOTHING; index = NOTHING
+		:: RULE(2) && next - oldest > PLACES ->
+			withdraw(); part = NOTHING; index = NOTHING
 		:: else -> skip
 		fi
 	:: else -> skip

@@ -99,7 +99,7 @@ def test_deaths_in_the_middle_of_long_messages(margay, app, over, victim):
 @pytest.mark.parametrize("over", ["shm", "virtio"])
 def test_a_program_built_as_the_readme_says(margay, tmp_path, over):
     """rpcgen's files without a change, and the flags of pkg-config in a checkout."""
-    sources = ROOT / "tests/lib/vmmc/message"
+    sources = ROOT / "tests/lib/vmmc/rpc/message"
     for name in ("message.x", "message.c"):
         shutil.copy(sources / name, tmp_path)
     for option, made in (("-l", "message_clnt.c"), ("-h", "message.h"), ("-m", "message_svc.c")):

@@ -27,7 +27,8 @@
 #include "measure.h"
 
 enum { PORTAL = 1, BUFFER = 2 << 20 };
-enum { LEAST_AHEAD = 64, AHEAD = 512, CREDIT = AHEAD / 4, AT_ONCE = 500 }; /* puts */
+/* puts */
+enum { LEAST_AHEAD = 64, AHEAD = 512, CREDIT = AHEAD / 4, AT_ONCE = 500, MOST_WAITING = 4096 };
 
 static _Alignas(2 << 20) char buffer[2 * BUFFER];   /* same address on both ranks */
 static struct job job;
@@ -258,10 +259,11 @@ static void sender(long runs)
 	job_barrier(&job);
 }
 
-/* Rank 1 meanwhile waits for each put. */
+/* Rank 1 meanwhile waits for each put. Its kernel acknowledges puts while it is not scheduled, so
+ * its queue has room for many. */
 static void blocking(size_t size, long count)
 {
-	ptl_handle_eq_t eq = queue(64);
+	ptl_handle_eq_t eq = queue(MOST_WAITING);
 	ptl_handle_md_t md = source(buffer, size, PTL_MD_EVENT_START_DISABLE, eq);
 	double start;
 

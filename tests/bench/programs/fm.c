@@ -92,8 +92,8 @@ static void stream(void (*send)(const void *, size_t, unsigned), unsigned handle
 	for (int part = 0; part < 2; part++) {
 		long number = part ? count : count / 10 + 1;
 
+		arrived = 0;            /* before the barrier, in which messages may arrive already */
 		FM_barrier();
-		arrived = 0;
 		start = seconds();
 		if (margay_rank() == 0) {
 			for (long i = 0; i < number; i++)

@@ -494,6 +494,26 @@ TEST(link_passes_a_peer_that_sends_nothing)
 	probe_close(p, 1);
 }
 
+/* A peer whose turn has ended by timeouts gets another one when its announcement arrives again. */
+TEST(link_gives_a_silent_peer_another_turn)
+{
+	struct probe *p = start(1);
+	struct wire wire = announcement(0, 3 * PART);
+
+	probe_give(p, PEER, &wire, 0);
+	for (uint32_t tries = 0; tries < 5; tries++)
+		wait_for_timer(p);
+	CHECK_IS(link_counter(p->link, LINK_PASSED), 1);
+	CHECK_IS(buffers, 0);
+	probe_give(p, PEER, &wire, 0);
+	CHECK_IS(buffers, 3);
+	for (uint32_t part = 0; part < 3; part++)
+		land_part(p, 0, part, 0);
+	CHECK_IS(link_counter(p->link, LINK_MESSAGES_IN), 1);
+	check_parts(3);
+	probe_close(p, 1);
+}
+
 /* The card accepts no buffer for a while: the timer tries again. */
 TEST(link_posts_a_buffer_later)
 {

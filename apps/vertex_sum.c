@@ -1,7 +1,7 @@
 /*
- * vertex_sum [COUNT]: the sum of COUNT numbers of all nodes by Vertex's calls, as on a cube: in step
- * d each node exchanges its partial sum with the node whose number differs in bit d. With a number
- * of nodes that is no power of two, the nodes beyond the largest cube give theirs to it first.
+ * vertex_sum [COUNT]: adds the numbers from 0 to COUNT - 1 on all nodes, by Vertex's calls. The nodes
+ * form a cube. In step d a node exchanges partial sums with the neighbour along dimension d. Nodes
+ * beyond the largest cube first send their sums to a node of it, and get the result at the end.
  *
  *     tools/margay run -n 8 build/apps/vertex_sum.elf 1000000
  */

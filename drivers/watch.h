@@ -38,8 +38,8 @@ void watch_nonsense(struct watch *w, const char *what);
 /* The card works from now on. */
 void watch_works(struct watch *w, bool link);
 
-/* The card is reset now: counted, and reported if it is for w->trouble, and not only to withdraw
- * buffers. It is down until watch_works. */
+/* The card is reset now. The reset is counted. It is reported if w->trouble is its reason; a reset
+ * that withdraws buffers has none. The card is down until watch_works. */
 void watch_reset(struct watch *w);
 
 /* The reset failed and will be retried. */

@@ -81,11 +81,11 @@ int initiator_sent(struct process_view *view, const struct message *message,
 		   struct grant *grant, enum fail_type fail);
 
 /*
- * The fast path: the whole initiator's half of a put of at most `most` bytes, by a descriptor whose
- * only flag is MD_FAST. It needs no lock, as nothing else changes the same fields. `target_nid` is
- * a valid node. 1: started as by initiator_put and ended as by initiator_sent with NI_OK; the range
- * may be read until the application continues. 0: nothing has changed; the put is longer, awaits
- * an ack, is of another kind or invalid, so call initiator_put.
+ * The fast path: the initiator's whole half of a put. The put has at most `most` bytes, and MD_FAST
+ * is the only flag of its descriptor. No lock is needed, as nothing else changes the same fields.
+ * `target_nid` is a valid node. 1: started as by initiator_put and ended as by initiator_sent with
+ * NI_OK; the range may be read until the application continues. 0: nothing has changed; the put is
+ * longer, awaits an ack, is of another kind or invalid, so call initiator_put.
  */
 int initiator_fast_put(struct process_view *view, const struct initiator_args *args,
 		       uint64_t most, struct message *message, struct grant *grant);

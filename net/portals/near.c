@@ -224,7 +224,7 @@ int near_fast_put(struct process_view *me, void *context, const struct initiator
 	return 1;
 }
 
-/* Flattened: half of the instructions of a long put, but its copy, were calls from file to file. */
+/* Flattened, as calls between files took half of the instructions, not counting the copy. */
 __attribute__((flatten))
 int near_long_put(struct process_view *me, void *context, const struct initiator_args *args)
 {

@@ -171,9 +171,9 @@ TEST(rule18_only_unbound_descriptors_do_without_the_lock)
 	pair_close(&w, &pair);
 }
 
-/* A long put whose descriptor has no queue takes two locks, both of the target. If the target dies
- * before either, the put has ended for the initiator; before the first it is counted as failed. Over
- * frames no lock is the near transport's. */
+/* A long put without an event queue takes the target's lock twice. The target may die before either.
+ * The initiator's half has ended by then. The put counts as failed if the target dies before the
+ * first. Over frames there is nothing to test, as the near transport takes no lock. */
 TEST(rule22_a_long_put_without_events)
 {
 	for (int dies_at = 0; dies_at <= 2; dies_at++) {

@@ -39,8 +39,9 @@
 
 /*
  * The rules that WITHOUT leaves out: 1 after a loss no two buffers share memory; 2 the first
- * misplaced frame takes all buffers back if two share memory; 3 the number of a part is checked; 4 a sent part is sent
- * again if the grant requests it; 5 the buffers of a peer that is given up are taken back.
+ * misplaced frame takes all buffers back if two share memory; 3 the number of a part is checked;
+ * 4 a sent part is sent again if the grant requests it; 5 the buffers of a peer that is given up
+ * are taken back.
  */
 #define RULE(number)  (WITHOUT != number)
 #define PLACE(part)   ((part) % PLACES)

@@ -84,7 +84,7 @@ DESCRIPTIONS = {
     "vmmc": ("virtual memory-mapped communication", ""),
     "vrpc": ("Sun's remote procedure calls over VMMC", "vmmc"),
 }
-# Libraries whose headers are elsewhere in an installation.
+# Libraries with their own folder for headers in an installation.
 HEADERS = {"vrpc": "lib/vmmc/tirpc"}
 
 

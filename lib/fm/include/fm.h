@@ -56,12 +56,12 @@ extern "C" {
 typedef struct FM_stream FM_stream;
 
 /*
- * A handler: `sender` is a rank. It runs on a stack of FM_STACK bytes. The library checks in
- * FM_receive, and whenever the handler waits or returns, whether that was enough: an overflow ends
- * the process with a line on stderr. It may call FM_receive, the
- * calls that send, and FM_stream_bytes. It must return FM_CONTINUE. Bytes of its message that it
- * has not received are discarded. If it sends without credit, it is descheduled until credit comes;
- * meanwhile further messages from the rank whose message it is reading wait.
+ * A handler: `sender` is a rank. It runs on a stack of FM_STACK bytes. An overflow ends the process
+ * with a line on stderr; the library checks for it in FM_receive, and when the handler waits or
+ * returns. The handler may call FM_receive, the calls that send, and FM_stream_bytes. It must
+ * return FM_CONTINUE. Bytes of its message that it has not received are discarded. If it sends
+ * without credit, it is descheduled until credit comes; meanwhile further messages from the rank
+ * whose message it is reading wait.
  */
 typedef int FM_handler(FM_stream *stream, unsigned sender);
 #define FM_CONTINUE 0

@@ -188,6 +188,15 @@ def test_a_node_ends_the_job(layout, on_death):
     assert job.policy.look(1.1) and job.policy.status() == 0
 
 
+def test_the_rest_of_its_output_comes_before_what_is_said_of_a_node(layout):
+    """A node may print between the launcher's last look at its console and its end."""
+    job = Table(layout, "end")
+    job.last_words = lambda node: job.said.append(f"output of {node.rank}")
+    job.fields[1, "state"], job.fields[1, "status"] = layout["NODE_EXITED"], 1
+    job.policy.look(1.0)
+    assert job.said == ["output of 1", "rank 1 (node 1) ended with status 1"]
+
+
 def test_state_that_another_node_has_overwritten(layout):
     """An invalid state is reported once, and the node continues. A node that ran does not boot
     again."""

@@ -187,6 +187,7 @@ class Policy:
     def _say_failure(self, node: Node, outcome: Outcome) -> None:
         if outcome.kind == "faulted":
             return                        # its kernel has reported it
+        self.job.last_words(node)         # what it printed comes before what is said of it
         said = node.error_text.decode("utf-8", "replace").strip().splitlines()
         self.job.say(failure_text(outcome, node.wait_status, said[-1] if said else ""))
         if outcome.kind == "died" and not outcome.signal and "kvm" in self.job.accel:

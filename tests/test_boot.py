@@ -63,6 +63,13 @@ def test_grub_image(margay, app, tmp_path, nodes):
     assert sorted(run.lines) == [HELLO.format(r, nodes, r) for r in range(nodes)]
 
 
+def test_grub_image_without_the_folder_of_tmpdir(margay, app, tmp_path):
+    """grub-mkrescue works in the folder that margay has made, whatever TMPDIR says."""
+    iso = tmp_path / "job.iso"
+    margay("iso", app("hello"), "-o", iso, env={"TMPDIR": str(tmp_path / "missing")}).ok()
+    assert iso.exists()
+
+
 def test_grub_image_in_plain_qemu(margay, app, tmp_path):
     """Without the launcher: a CD-ROM, a serial port, local memory."""
     iso = tmp_path / "alone.iso"

@@ -40,10 +40,11 @@ def iso(args: list[str]) -> int:
         done = subprocess.run(
             [rescue, f"--install-modules={MODULES} {DISC_MODULES}", "--fonts=", "--locales=",
              "--themes=", "-o", os.path.abspath(options.output), str(root)],
-            capture_output=True, text=True, errors="replace")
+            capture_output=True, text=True, errors="replace", env={**os.environ, "TMPDIR": name})
     if done.returncode != 0 or not os.path.exists(options.output):
         sys.stderr.write(done.stderr)
         raise MargayError("grub-mkrescue failed; its words are above",
+                          f"make room in {folder} and in the folder for temporary files (TMPDIR); "
                           "install: apt install grub-common grub-pc-bin grub-efi-amd64-bin "
                           "xorriso mtools")
     return 0

@@ -358,6 +358,22 @@ def test_too_little_memory(monkeypatch):
     assert "-n 8" in caught.value.cure and "--mem 10" in caught.value.cure
 
 
+def test_memory_that_would_fit_does_fit(monkeypatch):
+    """The page tables of a large segment are large: those of the smaller one count in the cure."""
+    monkeypatch.setattr(hostmem, "available", lambda: 16 << 30)
+    parsed = options.parse(["--mem", "3T", "app"])
+    with pytest.raises(MargayError) as caught:
+        hostmem.check(1, parsed.mem, machine.ram_bytes(parsed, MB), 0)
+    most = int(caught.value.cure.split()[-1])
+    for mem, fits in ((most - 1, True), (most + 2, False)):
+        parsed = options.parse(["--mem", str(mem), "app"])
+        try:
+            hostmem.check(1, parsed.mem, machine.ram_bytes(parsed, MB), 0)
+            assert fits
+        except MargayError:
+            assert not fits
+
+
 def test_kvm_is_believed_after_a_probe_only(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     real = os.open

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from .errors import MargayError, size_text
+from .machine import map_bytes
 from .options import MB
 
 QEMU_BYTES = 30 * MB          # a QEMU's own memory, without the guest's, as measured
@@ -30,14 +31,15 @@ def _group_room() -> int:
 
 
 def check(nodes: int, segment: int, ram: int, files: int) -> None:
-    """Raises if the job could use more than is available."""
+    """Raises if the job could use more than is available. `ram` holds the segment's page tables."""
     room = available()
     fixed = QEMU_BYTES + KERNEL_BYTES + ram
     need = nodes * (segment + fixed) + files
     if need <= room:
         return
     cures = []
-    most = int((room - files) / nodes - fixed) // MB
+    share = (room - files) / nodes - (fixed - map_bytes(segment))
+    most = int(share / (1 + map_bytes(MB) / MB)) // MB        # a smaller segment needs fewer tables
     if most >= 4:
         cures.append(f"--mem {most}")
     fit = int((room - files) / (segment + fixed))

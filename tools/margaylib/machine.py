@@ -39,11 +39,16 @@ class Fds:
     CARDS = 7                 # and the following ones
 
 
+def map_bytes(segment: int) -> int:
+    """Page tables of a segment, in a node's local memory: 8 bytes for each 4 KiB of the kernel's
+    shifted alias, and some more for the other maps."""
+    return segment // 512 + segment // 4096
+
+
 def ram_bytes(options: RunOptions, boot_bytes: int) -> int:
-    """Local memory of a node. The segment is in the region, but its page tables are here: 8 bytes
-    for each 4 KiB of the kernel's shifted alias, and some more for the other maps."""
-    need = (ISO_RAM if options.boot else BASE_RAM) + boot_bytes + options.mem // 512 \
-        + options.mem // 4096 + options.cards * CARD_RAM + options.tmp * MB
+    """Local memory of a node. The segment is in the region, but its page tables are here."""
+    need = (ISO_RAM if options.boot else BASE_RAM) + boot_bytes + map_bytes(options.mem) \
+        + options.cards * CARD_RAM + options.tmp * MB
     return (need + MB - 1) // MB * MB
 
 

@@ -237,6 +237,8 @@ def test_run_takes_a_runnable_script(margay, tmp_path):
         assert run.ok().lines == ["x", "x"]
     run = margay("run", "sub/an echo", env={"MARGAY_RUN_OPTIONS": "--mem 64 sub"})
     assert "MARGAY_RUN_OPTIONS: sub is not an option" in run.status(125).stderr
+    run = margay("run", "sub/an echo", env={"MARGAY_RUN_OPTIONS": "--men 64"}).status(125)
+    assert "unknown option --men" in run.stderr and "MARGAY_RUN_OPTIONS adds: --men 64" in run.stderr
     script = (tmp_path / "sub" / "an echo").read_text()
     for damaged in (script[:script.index("exec")], script.replace(".elf'", ".elf"),
                     script.replace(' "$@"', "")):

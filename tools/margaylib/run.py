@@ -28,7 +28,12 @@ def quiet(_text: str) -> None:
 
 def run(args: list[str]) -> int:
     preset = os.environ.get("MARGAY_RUN_OPTIONS", "").split()
-    options = parse([*preset, *args])
+    try:
+        options = parse([*preset, *args])
+    except MargayError as error:
+        if preset:
+            error.cure += f"\nMARGAY_RUN_OPTIONS adds: {' '.join(preset)}"
+        raise
     if len(options.args) >= len(args):
         raise MargayError(f"MARGAY_RUN_OPTIONS: {options.app} is not an option",
                           "the variable has options only, the command names the application")

@@ -52,7 +52,7 @@ TABLE: tuple[Row, ...] = (
     (("--no-dir",), "", "no_dir", "share no folder: files are --file's and --out's only"),
     (("--file",), "F[=NAME]", "file", "hand file F to the nodes, read only, as NAME "
      "(as F); a folder: all its files; a pipe: to its end; repeat"),
-    (("--out",), "F", "out", "a file that rank 0 may write, by its base name; repeat"),
+    (("--out",), "F[=NAME]", "out", "a file that rank 0 may write, as NAME (as F); repeat"),
     (("--stdin", "-s"), "RANKS", "stdin", "the ranks that read standard input, each of them all: a "
      "rank, a list like 0,2-4, all or none (0)"),
     (("--argv0",), "NAME", "argv0", "the application's argv[0] (APP)"),

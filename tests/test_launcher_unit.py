@@ -175,10 +175,20 @@ def test_grub_config_knows_boards():
     assert "multiboot2 $prefix/margay.elf" in text and " stay=1 " in text
 
 
-@pytest.mark.parametrize("words", [[], ["-o", "d", "--board", "a", "--board", "b"]])
-def test_pxe_is_checked(words):
-    with pytest.raises(MargayError):
+@pytest.mark.parametrize("words, error", [
+    ([], "there is no -o"),
+    (["-o"], "-o needs a value\nmargay: see: margay pxe --help"),
+    (["-o", "d", "--stay=1"], "--stay takes no value"),
+    (["-o", "d", "--board", "a", "--board", "b"], "2 boards, and -n 1\nmargay: add: -n 2"),
+    (["-o", "d", "-n", "2", "--board", "Ab", "--board", "aB"], "--board ab: two nodes have"),
+    (["-o", "d", "--board", ""], "--board has no ID"),
+    (["-o", "d", "--board", "a", "--node", "0"], "--node and --board contradict"),
+    (["-o", "d", "--node", "1"], "--node 1 is not there\nmargay: give 0, or more nodes: -n 2"),
+    (["-o", "d", "--link", "x"], "choose one of: shm, virtio, e1000, e1000e, none")])
+def test_pxe_is_checked(words, error):
+    with pytest.raises(MargayError) as caught:
         options.parse(["app", *words], "pxe")
+    assert error in caught.value.text()
 
 
 def test_first_handles_cannot_be_foreseen():

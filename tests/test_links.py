@@ -38,7 +38,7 @@ MB = 1 << 20
     (["--boot", "x.iso", "--machine", "microvm"], "microvm has no disc to boot from"),
     (["--link", "virtio", "--faults="], "--faults needs a value"),
     (["--faults", ""], "--faults needs a value"), (["--pcap="], "--pcap needs a value"),
-    (["--restarts", "2"], "number of restarts"), (["--test-port", "5:1"], "needs network cards"),
+    (["--restarts", "2"], "no node is restarted"), (["--test-port", "5:1"], "needs network cards"),
     (["--link", "virtio", "--test-port", "5"], "not a port"),
     (["--link", "virtio", "--test-port", "5:1.x"], "not a port"),
     (["--link", "virtio", "--test-port", "5:.1"], "not a port"),

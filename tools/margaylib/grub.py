@@ -14,7 +14,7 @@ from .encode import command_line
 from .errors import MargayError
 from .links import link_keys
 from .machine import EXIT_PORT
-from .options import RunOptions
+from .options import RunOptions, check_among
 from .paths import program
 
 SERIAL = "margay-node-"       # of a machine that `margay run --boot` makes, with its number
@@ -42,6 +42,25 @@ def tools(*names: tuple[str, str]) -> list[str]:
         raise MargayError(f"not installed: {', '.join(missing)}",
                           f"apt install {' '.join(dict.fromkeys(packages))}")
     return paths
+
+
+def check_boards(options: RunOptions, command: str) -> None:
+    """Refuses menus that no set of boards could start."""
+    if not options.output:
+        raise MargayError("there is no -o", f"write: margay {command} APP -n N -o "
+                          + ("F.iso" if command == "iso" else "FOLDER"))
+    if len(options.boards) > options.nodes:
+        raise MargayError(f"{len(options.boards)} boards, and -n {options.nodes}",
+                          f"add: -n {len(options.boards)}")
+    if options.node >= 0 and options.boards:
+        raise MargayError("--node and --board contradict each other: every board is that node",
+                          "leave one of them out")
+    names = [board.lower() for board in options.boards]
+    for name in names:
+        if not name or names.count(name) > 1:
+            raise MargayError(f"--board {name}: two nodes have this board" if name else
+                              "--board has no ID", "name a board of its own for each node")
+    check_among("--node", options.node, options.nodes)
 
 
 def check_files(options: RunOptions) -> None:

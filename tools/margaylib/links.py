@@ -140,7 +140,7 @@ def check(options: RunOptions, command: str) -> None:
     if options.on_death == "restart":
         _check_restart(options, command, cure)
     elif options.restarts:
-        raise MargayError("--restarts is a number of restarts", "add --on-death restart")
+        raise MargayError("--restarts: no node is restarted", "add --on-death restart, or leave it out")
     if options.link not in CARDS:
         for name in (*OF_CARDS, *OF_SWITCH, "direct"):
             if getattr(options, name):

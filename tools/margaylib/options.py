@@ -138,6 +138,7 @@ class RunOptions:
     """What the user asked for, checked; sizes in bytes."""
 
     def __init__(self) -> None:
+        self.command = "run"      # or gdb, iso, pxe
         self.nodes = 1
         self.mem = 64 * MB
         self.stack = 0            # 0: choose by --mem
@@ -201,7 +202,8 @@ def parse(args: list[str], command: str = "run") -> RunOptions:
     table = {"run": TABLE + OWN_TABLE, "gdb": TABLE + OWN_TABLE + GDB_TABLE,
              **GRUB_TABLES}[command]
     options = RunOptions()
-    words = Words(args)
+    options.command = command
+    words = Words(args, command)
     while (word := words.next_option()) is not None:
         name, value = _split(word)
         row = _lookup(table, name)
@@ -211,16 +213,19 @@ def parse(args: list[str], command: str = "run") -> RunOptions:
                 continue
         if row is None:
             raise _unknown(name, table, command)
-        if takes_word(row):
-            value = value if value is not None else words.value(name)
-        elif row[1]:
-            pass
-        elif value is not None:
-            raise MargayError(f"{name} takes no value", f"write {name} alone")
-        set_option(options, row[2], name, value or "")
+        _take(options, row, name, value, words)
     words.application(options, command)
     _check(options, command)
     return options
+
+
+def _take(options: RunOptions, row: Row, name: str, value: str | None, words: Words) -> None:
+    """Sets the option of a row of the table; `value` is what follows a `=`."""
+    if takes_word(row):
+        value = value if value is not None else words.value(name)
+    elif not row[1] and value is not None:
+        raise MargayError(f"{name} takes no value", f"write {name} alone")
+    set_option(options, row[2], name, value or "")
 
 
 def takes_word(row: Row) -> bool:
@@ -231,8 +236,9 @@ def takes_word(row: Row) -> bool:
 class Words:
     """The arguments from left to right: options, then the application, then its arguments."""
 
-    def __init__(self, args: list[str]) -> None:
+    def __init__(self, args: list[str], command: str) -> None:
         self.args = args
+        self.command = command
         self.at = 0
 
     def next_option(self) -> str | None:
@@ -248,7 +254,7 @@ class Words:
 
     def value(self, name: str) -> str:
         if self.at >= len(self.args):
-            raise MargayError(f"{name} needs a value", "see: margay run --help")
+            raise MargayError(f"{name} needs a value", f"see: margay {self.command} --help")
         self.at += 1
         return self.args[self.at - 1]
 
@@ -270,7 +276,7 @@ class Words:
 
 def _late_options(options: RunOptions, command: str) -> None:
     rest, options.args = options.args, []
-    words = Words(rest)
+    words = Words(rest, command)
     while words.at < len(rest):
         word = words.next_option()
         if word is None:
@@ -280,9 +286,7 @@ def _late_options(options: RunOptions, command: str) -> None:
         row = _lookup(GRUB_TABLES[command], name)
         if row is None:
             raise _unknown(name, GRUB_TABLES[command], command)
-        if value is None and takes_word(row):
-            value = words.value(name)
-        set_option(options, row[2], name, value or "")
+        _take(options, row, name, value, words)
 
 
 def _split(word: str) -> tuple[str, str | None]:
@@ -323,7 +327,8 @@ def set_option(options: RunOptions, attribute: str, name: str, value: str) -> No
     elif attribute in ("mem", "stack"):
         setattr(options, attribute, size(name, value))
     elif attribute == "link":
-        options.link = value if value == "none" else _choice(name, value, links.LINKS)
+        known = (*links.LINKS, "none") if options.command in GRUB_TABLES else links.LINKS
+        options.link = value if value == "none" else _choice(name, value, known)
     elif attribute == "cards":
         options.cards = _number(name, value, 1, links.MOST_CARDS, "a node has at most 4 cards")
     elif attribute == "control":
@@ -502,7 +507,7 @@ def _stdin(text: str, nodes: int) -> list[int]:
         if low > high:
             raise MargayError(f"--stdin {text}: {part} names no rank", f"write {high}-{low}")
         if high >= nodes:
-            raise MargayError(f"--stdin {text}: rank {high} is not there", f"give 0 to {nodes - 1}, "
+            raise MargayError(f"--stdin {text}: rank {high} is not there", f"give {_up_to(nodes - 1)}, "
                               f"or boot more nodes: -n {high + 1}")
         ranks.update(range(low, high + 1))
     return sorted(ranks)
@@ -541,21 +546,23 @@ def _check(options: RunOptions, command: str) -> None:
         options.secret = b""      # the same handles each time
     links.check(options, command)
     options.stdin_ranks = _stdin(options.stdin, options.nodes)
-    if options.rank >= options.nodes:
-        raise MargayError(f"--rank {options.rank}: there are {options.nodes} ranks",
-                          f"give 0 to {options.nodes - 1}")
+    check_among("--rank", options.rank, options.nodes)
     if command in GRUB_TABLES:
-        if not options.output:
-            raise MargayError("there is no -o", f"write: margay {command} APP -n N -o "
-                              + ("F.iso" if command == "iso" else "FOLDER"))
-        if len(options.boards) > options.nodes:
-            raise MargayError(f"{len(options.boards)} boards for {options.nodes} nodes",
-                              f"add: -n {len(options.boards)}")
-        if options.node >= options.nodes:
-            raise MargayError(f"--node {options.node}: there are {options.nodes} nodes",
-                              f"give 0 to {options.nodes - 1}")
+        from .grub import check_boards
+        check_boards(options, command)
     elif options.link == "none":
         raise MargayError("--link none has no launcher", "it is for margay iso; use --link shm")
+
+
+def check_among(name: str, number: int, nodes: int) -> None:
+    """A rank or node, of those that there are."""
+    if number >= nodes:
+        raise MargayError(f"{name} {number} is not there", f"give {_up_to(nodes - 1)}, or more "
+                          f"nodes: -n {number + 1}")
+
+
+def _up_to(last: int) -> str:
+    return f"0 to {last}" if last else "0"
 
 
 def _check_boot(options: RunOptions) -> None:

@@ -358,6 +358,15 @@ def test_tables():
     assert size_text(3 << 29) == "1.5 GB" and size_text(100) == "100 bytes"
 
 
+def test_own_files_by_a_relative_path(tmp_path, monkeypatch):
+    """PKG_CONFIG_PATH=build/pkgconfig makes pkg-config name them so."""
+    monkeypatch.chdir(tmp_path)
+    for path in (cc.LINKER_SCRIPT, cc.BUILD / "crt0.o", cc.BUILD / "libmargay.a"):
+        relative = os.path.relpath(path, tmp_path)
+        assert cc._is_own(str(path)) and cc._is_own(relative) and cc._is_own("-Wl,-T," + relative)
+    assert not cc._is_own("crt0.o") and not cc._is_own("linker.ld")
+
+
 # --- the host
 
 def test_too_little_memory(monkeypatch):

@@ -168,8 +168,7 @@ def plan(args: list[str], language: Language = C) -> CcPlan:
 def _is_own(word: str) -> bool:
     """Is this a file that every link has anyway? `pkg-config --libs margay` names them too."""
     path = word.removeprefix("-Wl,-T,")
-    return path.startswith("/") and path.endswith((".o", ".a", ".ld")) \
-        and os.path.realpath(path) in OWN_FILES
+    return path.endswith((".o", ".a", ".ld")) and os.path.realpath(path) in OWN_FILES
 
 
 def _refuse(args: list[str]) -> None:

@@ -444,6 +444,12 @@ def test_images_that_are_refused(tmp_path, data, cause):
     assert "margay cc" in caught.value.cure
 
 
+def test_image_that_is_not_whole(app, tmp_path):
+    (tmp_path / "half").write_bytes(app("hello").read_bytes()[:200000])
+    with pytest.raises(MargayError, match="is not whole: it ends after 200000 bytes"):
+        image.Image(str(tmp_path / "half"))
+
+
 @settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_images_of_any_bytes(data):

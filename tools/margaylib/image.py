@@ -74,6 +74,9 @@ class Image:
             if entry is None:
                 break
             kind, _, offset, address, _, in_file, in_memory, _ = entry
+            if kind == _PT_LOAD and offset + in_file > len(data):
+                raise MargayError(f"{path} is not whole: it ends after {len(data)} bytes",
+                                  "link it again, or copy it again")
             if kind == _PT_NOTE:
                 notes.append(data[offset:offset + in_file])
             elif kind == _PT_LOAD and address >= APP_BASE:

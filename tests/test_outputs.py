@@ -150,6 +150,21 @@ def test_output_over_an_input(margay, app, tmp_path, words, said):
     assert (tmp_path / "d" / "rank0.out").read_text() == "old"
 
 
+@pytest.mark.parametrize("name, words, said", [
+    ("margay.elf", (), "-o d/margay.elf is the application"),
+    ("file0", ("--file", "in"), "-o d/file0 is the application"),
+    ("app", ("--file", "d/grub.cfg"), "-o d/grub.cfg is --file d/grub.cfg")])
+def test_a_folder_for_the_network_over_an_input(margay, app, tmp_path, name, words, said):
+    (tmp_path / "in").write_text("in")
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "grub.cfg").write_text("old")
+    (tmp_path / "d" / name).write_bytes(app("hello").read_bytes())
+    run = margay("pxe", f"d/{name}", *words, "-o", "d").status(125)
+    assert said in run.stderr and "overwrite" in run.stderr, run.describe()
+    assert (tmp_path / "d" / name).read_bytes() == app("hello").read_bytes()
+    assert (tmp_path / "d" / "grub.cfg").read_text() == "old"
+
+
 def test_output_over_standard_input(margay, app, tmp_path):
     (tmp_path / "in").write_text("in")
     command = f"{MARGAY} run --out in"

@@ -144,6 +144,10 @@ def _outputs(options: RunOptions) -> list[tuple[str, str | Path]]:
         ("--out", file.path) for file in options.files if file.out]
     found += [(name, path) for name, path in
               (("--json", options.json), ("--pcap", options.pcap), ("-o", options.output)) if path]
+    if options.command == "pxe":
+        found[-1:] = [("-o", os.path.join(options.output, name)) for name in
+                      ("margay.elf", "grub.cfg", "margay.pxe", "margay.efi",
+                       *(f"file{index}" for index in range(len(options.files))))]
     if options.output_dir:
         found += [("--output-dir", options.output_dir / rank_file(rank, stream))
                   for rank in range(options.nodes) for stream in (1, 2)]

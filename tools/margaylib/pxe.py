@@ -11,6 +11,7 @@ from pathlib import Path
 
 from .errors import MargayError
 from .grub import MODULES, check_files, copy_files, grub_config, tools
+from .hostfiles import check_outputs
 from .image import image_of
 from .options import parse
 
@@ -25,6 +26,7 @@ def pxe(args: list[str]) -> int:
     image = image_of(options)
     mkimage, = tools(("grub-mkimage", "grub-common"))
     check_files(options)
+    check_outputs(options, image.path)
     folder = Path(options.output)
     try:
         folder.mkdir(exist_ok=True)

@@ -121,6 +121,37 @@ def test_flags_are_enough(margay, tmp_path):
 
 
 @with_mpi
+def test_mpis_libraries_may_be_named(margay, tmp_path):
+    """As makefiles do for MPICH, without -L. They keep their place: -lprofile behind -lmpifort
+    counts the sends of a program in Fortran."""
+    for words in (["-lmpi"], ["-lmpich", "-lmpl", "-lopa", "-lpthread"], ["-lpmpich", "-lmpich"]):
+        margay(SOURCES / "hello.c", *words, "-o", "job.elf", program=TOOLS / "mpicc").ok()
+    margay(SOURCES / "hello.cc", "-lmpichcxx", "-lmpich", "-o", "job.elf",
+           program=TOOLS / "mpicxx").ok()
+    (tmp_path / "count.c").write_text(
+        "#include <mpi.h>\n#include <stdio.h>\n"
+        "int MPI_Barrier(MPI_Comm c) { printf(\"counted\\n\"); return PMPI_Barrier(c); }\n")
+    (tmp_path / "a.f90").write_text("use mpi\ninteger e\ncall mpi_init(e)\n"
+                                    "call mpi_barrier(MPI_COMM_WORLD, e)\n"
+                                    "call mpi_finalize(e)\nend\n")
+    margay("-c", "count.c", program=TOOLS / "mpicc").ok()
+    subprocess.run(["ar", "rcs", "libprofile.a", "count.o"], cwd=tmp_path, check=True)
+    margay("a.f90", "-lmpichfort", "-L.", "-lprofile", "-lmpich", "-o", "job.elf",
+           program=TOOLS / "mpifort").ok()
+    assert margay("job.elf", program=TOOLS / "mpiexec").ok().lines == ["counted"]
+    shown = margay("-show", "a.c", "-lmpich", program=TOOLS / "mpicc").ok().stdout
+    assert "-lmpich" not in shown and shown.count("/libmpi.a") == 2
+    assert "-lmpich" in margay("-show", "-c", "a.c", "-lmpich", program=TOOLS / "mpicc").ok().stdout
+
+
+def test_mpis_libraries_need_its_command(margay, tmp_path):
+    (tmp_path / "a.c").write_text("int main(void) { return 0; }\n")
+    run = margay("cc", "a.c", "-lmpich").status(125)
+    run.says("^margay: error: -lmpich: this is MPI$")
+    run.says("^margay: link with: mpicc, mpicxx or mpifort, or the option --mpi$")
+
+
+@with_mpi
 def test_a_search_for_the_library(margay, tmp_path):
     """As in AC_SEARCH_LIBS: whether a function links without a library. It does not with other
     commands."""

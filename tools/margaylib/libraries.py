@@ -14,6 +14,12 @@ from .paths import BUILD, ROOT, built
 # All of these are in our libc.a; -lgcc and the like are the compiler's own.
 OURS = frozenset("c m pthread rt dl util crypt resolv xnet atomic margay".split())
 COMPILERS = frozenset(("gcc", "gcc_eh"))
+# Names of MPICH's libraries in makefiles, those of older versions and of Debian too, and the
+# archive that has the contents here.
+MPI_ARCHIVES = {**dict.fromkeys("mpi mpich pmpich mpl opa".split(), "mpi"),
+                **dict.fromkeys("mpicxx mpichcxx".split(), "mpicxx"),
+                **dict.fromkeys("mpifort mpichfort mpichf90 fmpich".split(), "mpifort")}
+LINK_MPI = "link with: mpicc, mpicxx or mpifort, or the option --mpi"
 HOST_LIBRARIES = ("/usr/lib", "/lib", "/usr/lib64", "/lib64", "/usr/lib32", "/lib32")
 HOST_FOLDERS = ("/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib")
 HOST_HEADERS = ("/usr/local/include", "/usr/include/x86_64-linux-gnu", "/usr/include")
@@ -43,8 +49,7 @@ ABSENT = (
      "ranks exchange messages by <portals3.h>"),
     ("(aio_\\w+|lio_listio|timer_\\w+|pthread_cancel)",
      "a node has one thread", "use the calls that wait, or more nodes (ranks)"),
-    ("(P?MPI_\\w+|MPI::\\w+|p?mpi_\\w+_)", "this is MPI",
-     "link with: mpicc, mpicxx or mpifort, or the option --mpi"),
+    ("(P?MPI_\\w+|MPI::\\w+|p?mpi_\\w+_)", "this is MPI", LINK_MPI),
     ("(GOMP_\\w+|omp_\\w+)", "this is OpenMP", "link with: -fopenmp"),
     ("(__gxx_personality_v0|__cxa_\\w+)", "this is C++", "link with: margay c++"),
     ("_gfortran_\\w+", "this is Fortran", "link with: margay fortran"),
@@ -84,6 +89,8 @@ def _library(name: str, folders: list[str]) -> list[str]:
     path = _find(name, folders)
     if path:
         return [path]
+    if name in MPI_ARCHIVES:
+        raise MargayError(f"-l{name}: this is MPI", LINK_MPI)
     for folder in folders:
         if os.path.exists(os.path.join(folder, f"lib{name}.so")):
             raise MargayError(f"-l{name}: {folder} has only a shared library of it",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .compile import SHOW, SHOW_PART, CcPlan, compile_and_link, plan
 from .languages import CPLUSPLUS, FORTRAN, MPI, Language, built_before, library
+from .libraries import MPI_ARCHIVES
 from .paths import COMMAND, built
 
 OPTION = "--mpi"
@@ -37,19 +38,34 @@ def mpi(args: list[str], language: Language) -> int:
     words = [word for word in words if word not in SHOW]
     if show and all(word.startswith("-") for word in words):
         return _show(words, language, True)           # without a file: shows a link
-    steps = plan(words, language)
+    steps = plan([word for word in words if not _archive(word)], language)
     if steps.asks_library:
         return _say_library(steps)
     if show:
         return _show(words, language, steps.links)
     if not steps.inputs:
         return compile_and_link(words, language)
-    libraries = ["-x", "none", *_libraries(language, True)] if steps.links else []
+    libraries = []
+    if steps.links:
+        words = _named(words, True)
+        libraries = ["-x", "none", *_libraries(language, True)]
     return compile_and_link([*_flags(language), *words, *_includes(True), *libraries], language)
 
 
 def _flags(language: Language) -> list[str]:
     return FORTRAN_FLAGS if language is FORTRAN else []
+
+
+def _archive(word: str) -> str:
+    return MPI_ARCHIVES.get(word[2:], "") if word.startswith("-l") else ""
+
+
+def _named(words: list[str], build: bool) -> list[str]:
+    """The arguments of a link, with MPI's archives instead of -lmpi and the like: makefiles name
+    MPICH's libraries, and its own commands find them without -L. An archive stays in its place,
+    because a profiling library may have to come behind Fortran's binding."""
+    folder = library(MPI, build) / "lib"
+    return [str(folder / f"lib{_archive(word)}.a") if _archive(word) else word for word in words]
 
 
 def _includes(build: bool) -> list[str]:
@@ -76,6 +92,7 @@ def _answer(question: str, language: Language) -> str:
 def _show(words: list[str], language: Language, links: bool) -> int:
     from shlex import join
     compiler = str(Path(COMMAND).with_name(f"x86_64-margay-{COMPILERS[language.word]}"))
+    words = _named(words, False) if links else words
     print(join([compiler, *_flags(language), *words, *_includes(False),
                 *(_libraries(language, False) if links else [])]))
     return 0

@@ -9,6 +9,7 @@ import fcntl
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Callable
 
@@ -333,9 +334,13 @@ def test_two_builders(margay, hello):
 
 
 def opened(processes: list[int], path: str) -> bool:
-    """Whether one of them has the file open."""
-    return any(os.path.realpath(fd) == path for pid in processes
-               for fd in Path(f"/proc/{pid}/fd").glob("*"))
+    """Whether one of them has the file open. A process that ends or closes a file meanwhile is asked
+    again by the caller."""
+    for pid in processes:
+        with suppress(FileNotFoundError, ProcessLookupError):
+            if any(os.readlink(fd) == path for fd in Path(f"/proc/{pid}/fd").iterdir()):
+                return True
+    return False
 
 
 def test_a_library_that_cannot_be_built(margay, hello):

@@ -52,6 +52,11 @@ def test_injected_messages_outlive_their_endpoint(margay, app, over, size, count
         "^ok$")
 
 
+@OVER
+def test_a_message_to_a_closed_endpoint_names_the_cause(margay, app, over):
+    margay("run", *LINKS[over], "-n", 2, "--no-prefix", app("ofi_close"), "late").ok().prints("^ok$")
+
+
 def test_what_is_offered(margay, app):
     cases(margay, app, "shm", 1, "ofi_info", INFO)
 

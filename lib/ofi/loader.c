@@ -167,6 +167,7 @@ const char *fi_strerror(int errnum)
 	static const char *const causes[] = {
 		[FI_EIO] = "I/O error: the peer has died",
 		[FI_EREMOTEIO] = "Remote I/O error: no region of the target grants this range and access",
+		[FI_ECONNRESET] = "Connection reset by peer: it has ended, or has closed its endpoint",
 	};
 	unsigned int number = errnum < 0 ? -(unsigned int)errnum : (unsigned int)errnum;
 	unsigned int index = number - FI_ERRNO_OFFSET;

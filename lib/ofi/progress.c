@@ -149,9 +149,13 @@ static struct tx *slot_of(struct endpoint *ep, uint64_t slot, uint16_t *number)
 	return &ep->tx[slot];
 }
 
-static int error_of(ptl_ni_fail_t fail)
+/* A target that discards: a region was refused, or the peer has no endpoint any more, as messages
+ * always match. */
+static int error_of(const ptl_event_t *event)
 {
-	return fail == PTL_NI_OK ? 0 : fail == PTL_NI_DROPPED ? FI_EREMOTEIO : FI_EIO;
+	if (event->ni_fail_type != PTL_NI_DROPPED)
+		return event->ni_fail_type == PTL_NI_OK ? 0 : FI_EIO;
+	return event->pt_index == PORTAL_REGION ? FI_EREMOTEIO : FI_ECONNRESET;
 }
 
 void mfi_tx_part(struct endpoint *ep, uint16_t slot, size_t bytes, int error)
@@ -172,7 +176,7 @@ static void send_event(struct endpoint *ep, uint64_t number, const ptl_event_t *
 	const struct tx *tx = slot_of(ep, number, &slot);
 
 	if (tx && tx->kind == TX_SEND)
-		mfi_tx_part(ep, slot, event->mlength, error_of(event->ni_fail_type));
+		mfi_tx_part(ep, slot, event->mlength, error_of(event));
 }
 
 /* One of a slot's events has come. */
@@ -185,7 +189,7 @@ static void part_ended(struct endpoint *ep, uint64_t number, const ptl_event_t *
 		return;
 	if (tx->kind == TX_RMA)
 		ep->tx_parts--;
-	mfi_tx_part(ep, slot, event->mlength, error_of(event->ni_fail_type));
+	mfi_tx_part(ep, slot, event->mlength, error_of(event));
 }
 
 /* A long message ends when its ack says that it has landed in a posted receive, or when its
@@ -199,12 +203,11 @@ static void long_event(struct endpoint *ep, uint64_t number, const ptl_event_t *
 	if (acked && event->mlength > 0 && !(event->match_bits & BITS_UNTAGGED))
 		mfi_credit_acked(ep, rank_of(event->initiator), 1);
 	if (acked && number >= TX_SLOTS)
-		mfi_parked_acked(ep, number - TX_SLOTS, event->mlength,
-				 error_of(event->ni_fail_type));
+		mfi_parked_acked(ep, number - TX_SLOTS, event->mlength, error_of(event));
 	if (!tx || tx->kind != TX_LONG)
 		return;
 	if (!tx->error)
-		tx->error = error_of(event->ni_fail_type);
+		tx->error = error_of(event);
 	if (!acked) {
 		tx->fetched = 1;
 	} else {

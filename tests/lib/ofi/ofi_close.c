@@ -4,6 +4,7 @@
  * which ignores them for a while. PMI is in use, as with MPI.
  *
  *   ofi_close BYTES COUNT
+ *   ofi_close late            rank 1 has closed its endpoint: a long message to it fails
  */
 #include "ofi.h"
 #include <pmi.h>
@@ -47,17 +48,34 @@ static void receive_all(struct ofi *o, size_t size, int count)
 	OK(fi_close(&o->ep->fid));
 }
 
+static void send_late(struct ofi *o)
+{
+	static char longer[16 * MOST_BYTES];
+
+	if (o->rank == 1)
+		OK(fi_close(&o->ep->fid));
+	EQUAL(PMI_Barrier(), PMI_SUCCESS);
+	if (o->rank == 1)
+		return;
+	OK(fi_tsend(o->ep, longer, sizeof(longer), 0, 1, 1, longer));
+	failed(o, longer, FI_ECONNRESET);
+	OK(fi_close(&o->ep->fid));
+}
+
 int main(int argc, char **argv)
 {
 	size_t size = argc > 2 ? strtoul(argv[1], 0, 10) : 0;
 	int count = argc > 2 ? atoi(argv[2]) : 0, spawned;
+	int late = argc > 1 && !strcmp(argv[1], "late");
 	struct ofi o;
 
-	if (size == 0 || size > MOST_BYTES || count < 1)
+	if (!late && (size == 0 || size > MOST_BYTES || count < 1))
 		return 2;
 	EQUAL(PMI_Init(&spawned), PMI_SUCCESS);
 	ofi_open(&o);
-	if (o.rank == 0)
+	if (late)
+		send_late(&o);
+	else if (o.rank == 0)
 		send_all(&o, size, count);
 	else if (o.rank == 1)
 		receive_all(&o, size, count);

@@ -74,12 +74,7 @@ struct early *match_keep(int source, const struct match_header *header)
 		fflush(0);
 		_Exit(1);
 	}
-	early->next = 0;
-	early->taker = 0;
-	early->source = source;
-	early->complete = early->failed = 0;
-	early->order = order;
-	early->header = *header;
+	*early = (struct early){ .source = source, .order = order, .header = *header };
 	*earlies_end = early;
 	earlies_end = &early->next;
 	return early;

@@ -120,7 +120,7 @@ margay-sources: $(BUILT_SOURCES)
 margay-libraries: $(lib_LTLIBRARIES)
 shared_windows.o: src/binding/c/rma/shared_windows.c
 	$(COMPILE) -c -o $@ $<
-comm_join.o: src/mpi/spawn/comm_join.c
+connections.o: src/mpi/spawn/connections.c
 	$(COMPILE) -c -o $@ $<
 end
 for goal in margay-sources margay-libraries; do
@@ -143,9 +143,9 @@ replace() {
 	ar d "$work/install/lib/libmpi.a" "$member" >>"$log" 2>&1 &&
 		ar r "$work/install/lib/libmpi.a" "$1.o" >>"$log" 2>&1 || fail "replacing $member"
 }
-# MPI_Win_allocate_shared with a check that this device leaves out, and MPI_Comm_join without sockets.
+# MPI_Win_allocate_shared with a check that this device leaves out, and connections that are refused.
 replace shared_windows src/binding/c/rma win_allocate_shared.o
-replace comm_join src/mpi/spawn spawn_impl.o
+replace connections src/mpi/spawn spawn_impl.o
 # A tool between program and library (PMPI) defines some of these itself; in MPICH they are in one
 # object with all others.
 objcopy --wildcard --weaken-symbol='mpi_*_f08ts_' --weaken-symbol='mpi_*_f08_' \

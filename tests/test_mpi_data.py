@@ -94,9 +94,12 @@ def test_spawn(margay):
     said.says("^margay: a process cannot start another: each has its own node")
 
 
-def test_join(margay):
-    run(margay, "limits", 2, "join").prints(
-        r"MPI_Comm_join\(\d+\).*: Descriptor 0 is no socket: nodes have none")
+def test_connections(margay):
+    """Errors that say why, of MPI_Comm_accept too, which would wait for ever."""
+    said = run(margay, "limits", 2, "connections")
+    for call in ("MPI_Comm_accept", "MPI_Comm_connect", "MPI_Open_port"):
+        said.prints(rf"{call}\(.*: There is no other process to connect to; all processes of a job")
+    said.prints(r"MPI_Comm_join\(\d+\).*: Descriptor 0 is no socket: nodes have none")
 
 
 def test_shared_memory(margay):

@@ -4,6 +4,7 @@
  *   clocks   MPI_WTIME_IS_GLOBAL is true only if the ranks' clocks agree
  *   windows  MPI_Finalize closes windows that are not freed
  *   spawn    MPI_Comm_spawn returns an error to a program that asked for error codes
+ *   connections   MPI_Open_port and the calls that connect processes return errors
  *   shared   each rank is alone in its communicator of shared memory
  */
 #include <math.h>
@@ -84,23 +85,33 @@ static void spawn(void)
 		printf("refused\n");
 }
 
-/* Links, as MPICH's version with send and recv would not, and says why it fails. */
-static void join(void)
+/* A call that is not possible here fails with a text that begins with its name. */
+static void refused(const char *call, int result)
 {
 	char text[MPI_MAX_ERROR_STRING];
-	MPI_Comm other;
-	int length, result;
+	int length;
 
-	MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-	result = MPI_Comm_join(0, &other);
 	if (result == MPI_SUCCESS)
-		fail("MPI_Comm_join succeeds");
+		fail("a call for connections succeeds");
 	MPI_Error_string(result, text, &length);
-	if (!strstr(text, "MPI_Comm_join"))
+	if (!strstr(text, call))
 		fail(text);
 	if (rank == 0)
 		printf("%s\n", text);
+}
+
+/* Links, as MPICH's MPI_Comm_join with send and recv would not. */
+static void connections(void)
+{
+	char port[MPI_MAX_PORT_NAME] = "port";
+	MPI_Comm other;
+
+	MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	refused("MPI_Comm_accept", MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &other));
+	refused("MPI_Comm_connect", MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &other));
+	refused("MPI_Open_port", MPI_Open_port(MPI_INFO_NULL, port));
+	refused("MPI_Comm_join", MPI_Comm_join(0, &other));
 }
 
 static void shared(void)
@@ -155,8 +166,8 @@ int main(int argc, char **argv)
 		clocks();
 	else if (argc > 1 && !strcmp(argv[1], "spawn"))
 		spawn();
-	else if (argc > 1 && !strcmp(argv[1], "join"))
-		join();
+	else if (argc > 1 && !strcmp(argv[1], "connections"))
+		connections();
 	else if (argc > 1 && !strcmp(argv[1], "shared"))
 		shared();
 	else if (argc > 1 && !strcmp(argv[1], "windows"))

@@ -85,7 +85,7 @@ static void spawn(void)
 		printf("refused\n");
 }
 
-/* A call that is not possible here fails with a text that begins with its name. */
+/* A call that is not possible here fails, and the error's text names it. */
 static void refused(const char *call, int result)
 {
 	char text[MPI_MAX_ERROR_STRING];

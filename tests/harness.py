@@ -29,7 +29,7 @@ T = TypeVar("T")
 # Default deadline of one run: it only detects a hang, and a busy machine may be six times slower.
 HANG = 180.0
 # Time for the kernel to reap the children of a killed launcher.
-REAP = 5.0
+REAP = 20.0
 # Time for the ranks of a hung job to report what they wait for.
 ANSWER = 1.0
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bare import clock_goes_right
-from harness import ROOT, let_time_pass, stop, until
+from harness import HANG, ROOT, let_time_pass, stop, until
 
 pytestmark = pytest.mark.boot
 
@@ -28,15 +28,14 @@ def test_machine_type(margay, app, machine, nodes):
 
 @pytest.mark.nodes(64)
 def test_64_nodes(margay, app):
-    run = margay("run", "-n", 64, "--mem", 16, "--no-prefix", app("hello"), timeout=120).ok()
+    run = margay("run", "-n", 64, "--mem", 16, "--no-prefix", app("hello")).ok()
     assert sorted(run.lines) == sorted(HELLO.format(r, 64, r) for r in range(64))
 
 
 @pytest.mark.parametrize("machine", ["microvm", "q35", "pc"])
 def test_memory_above_4_gb(margay, app, machine):
     """The segment is far larger than the part of the address space below 4 GB."""
-    run = margay("run", "-n", 2, "--mem", 5000, "--machine", machine, app("memory"), "touch",
-                 timeout=100).ok()
+    run = margay("run", "-n", 2, "--mem", 5000, "--machine", machine, app("memory"), "touch").ok()
     assert run.of_rank(0) == run.of_rank(1) == ["4800 MB"]
 
 
@@ -59,7 +58,7 @@ def test_grub_image(margay, app, tmp_path, nodes):
     """The same file by GRUB: each menu entry gives its node its id."""
     iso = tmp_path / "job.iso"
     margay("iso", app("hello"), "-n", nodes, "-o", iso).ok()
-    run = margay("run", "-n", nodes, "--boot", iso, "--no-prefix", app("hello"), timeout=120).ok()
+    run = margay("run", "-n", nodes, "--boot", iso, "--no-prefix", app("hello")).ok()
     assert sorted(run.lines) == [HELLO.format(r, nodes, r) for r in range(nodes)]
 
 
@@ -118,7 +117,7 @@ def test_stray_interrupts(margay, app):
 
 
 def test_image_on_linux_says_what_to_do(app):
-    done = subprocess.run([app("hello")], capture_output=True, text=True, timeout=20)
+    done = subprocess.run([app("hello")], capture_output=True, text=True, timeout=HANG)
     assert done.returncode == 126
     assert done.stderr == "run me with: margay run\n"
     assert done.stdout == ""

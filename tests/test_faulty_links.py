@@ -22,7 +22,7 @@ SAMPLES = [
 
 def tried(margay, app, tmp_path, case: Case) -> None:
     report = tmp_path / "run.json"
-    run = margay(*case.arguments(app("ptl_faults"), report), timeout=120).ok()
+    run = margay(*case.arguments(app("ptl_faults"), report)).ok()
     assert not case.judge(run.lines, json.loads(report.read_text())), run.describe(80)
 
 

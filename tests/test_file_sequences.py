@@ -72,7 +72,7 @@ def compare(margay, app, program, tmp_path, sequences: list[list[str]]) -> None:
     wanted = subprocess.run([program, "w"], cwd=tmp_path, input=script.encode(), check=True,
                             capture_output=True).stdout.decode()
     for place, args in {"9p": ("w",), "memory": ("/tmp/w",)}.items():
-        run = margay("run", "--no-prefix", app("file_script"), *args, input=script, timeout=120)
+        run = margay("run", "--no-prefix", app("file_script"), *args, input=script)
         for one, other in zip(parts(wanted), parts(run.stdout)):
             if one != other:
                 at = next((i for i, pair in enumerate(zip(one, other)) if pair[0] != pair[1]),

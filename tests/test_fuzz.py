@@ -27,7 +27,7 @@ def run(target: str, *arguments: object) -> str:
     program = BUILD / "fuzz" / f"fuzz_{target}"
     command = [str(part) for part in (program, "-max_len=2048", "-timeout=10",
                                       f"-artifact_prefix={failed}/{target}-", *arguments)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
     inputs = [line.split()[-1] for line in done.stderr.splitlines()
               if "Test unit written to" in line]
     assert done.returncode == 0, (

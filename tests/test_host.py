@@ -14,7 +14,7 @@ import pytest
 
 from harness import BUILD, ROOT
 
-pytestmark = pytest.mark.host
+pytestmark = [pytest.mark.host, pytest.mark.timeout(700)]
 
 FILES = sorted((ROOT / "tests" / "host").glob("test_*.c"))
 # Simulations with many seeds each: only with gcc's sanitizers, unless --long is given.
@@ -29,7 +29,7 @@ def names(source: Path) -> list[str]:
 
 def run(program: str, *tests: str, **environment: str) -> None:
     command = [str(BUILD / "host" / program), *tests]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=200,
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600,
                           env={**os.environ, **environment})
     last = re.fullmatch(r"(\d+) passed, 0 failed", done.stdout.strip().splitlines()[-1:][0]
                         if done.stdout.strip() else "")

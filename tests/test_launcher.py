@@ -429,7 +429,7 @@ def test_options_of_mpirun(margay, app, options):
 def test_gdb_stops_in_main(margay, app):
     """The job ends with gdb, and gdb with rank 1, which ends after rank 0 has printed."""
     run = margay("gdb", "-n", 2, "--rank", 1, "--batch", "--ex", "info source", "--ex", "continue",
-                 app("ring"), 3, timeout=100)
+                 app("ring"), 3)
     assert "ring.c" in run.stdout + run.stderr
     assert "ring: 3 laps over 2 ranks" in run.stdout + run.stderr
 
@@ -440,7 +440,7 @@ def test_gdb_is_not_ended_with_the_program(margay, app, tmp_path):
     slow.write_text("#!/bin/sh\ngdb \"$@\"\nsleep 1\necho gdb has ended\n")
     slow.chmod(0o755)
     margay("gdb", "--batch", "--ex", "continue", app("hello"),
-           env={"MARGAY_GDB": str(slow)}, timeout=100).ok().prints("^gdb has ended$")
+           env={"MARGAY_GDB": str(slow)}).ok().prints("^gdb has ended$")
 
 
 def test_nothing_stays_behind_is_checked(margay, tmp_path):

@@ -16,7 +16,7 @@ def send_counted(margay, app, tmp_path, nodes: int, size: int, count: int,
     """All ranks' counters after each of the others has sent `count` messages to rank 0."""
     report = tmp_path / "run.json"
     run = margay("run", "--link", "virtio", "-n", nodes, "--json", report, "--no-prefix", *options,
-                 app("ptl_long"), size, count, timeout=120).ok()
+                 app("ptl_long"), size, count).ok()
     assert run.lines == [f"took {(nodes - 1) * count}"]
     return [rank["stats"] for rank in json.loads(report.read_text())["ranks"]]
 
@@ -79,7 +79,7 @@ def test_instructions_of_a_received_byte(margay, app):
     ns."""
     def instructions(*words: object) -> float:
         run = margay("run", "-n", 2, "--icount", "--link", "virtio", "--direct", "--no-prefix", *words,
-                     app("received"), 1 << 20, 40, timeout=120).ok()
+                     app("received"), 1 << 20, 40).ok()
         return float(run.prints(r"^busy_ns_per_byte ([0-9.]+)$").group(1))
 
     placed, copied = instructions("--cards", 2, "--kernel", "bulk=1"), instructions("--cards", 1)

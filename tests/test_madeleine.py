@@ -64,8 +64,7 @@ def image(name: str, build: str = "") -> Path:
 @OVER
 @pytest.mark.parametrize("build, nodes", [("", 2), ("", 3), ("", 8), ("debug", 2), ("debug", 3)])
 def test_packs_and_modes(margay, over, build, nodes):
-    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", image("mad_messages", build),
-                 timeout=120).ok()
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", image("mad_messages", build)).ok()
     assert run.lines == CASES
 
 
@@ -92,14 +91,14 @@ def test_the_longest_body_that_travels_with_its_header(margay, over, build):
 def test_nothing_is_lost_while_the_receiver_sleeps(margay, over, nodes, count):
     count = count if over == "shm" else count // 4
     run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", image("mad_flow"), "sleeper",
-                 count, timeout=120).ok()
+                 count).ok()
     assert run.lines == ["done"]
 
 
 @OVER
 def test_fifteen_senders_and_a_sleeper(margay, over):
     run = margay("run", *LINKS[over], "-n", 16, "--no-prefix", image("mad_flow"), "sleeper",
-                 200 if over == "shm" else 20, timeout=120).ok()
+                 200 if over == "shm" else 20).ok()
     assert run.lines == ["done"]
 
 
@@ -118,7 +117,7 @@ def test_all_of_it_on_64(margay):
 @pytest.mark.parametrize("nodes", [1, 2, 5])
 def test_around_a_ring(margay, over, nodes):
     run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", image("mad_flow"), "ring",
-                 200 if over == "shm" else 50, timeout=120).ok()
+                 200 if over == "shm" else 50).ok()
     assert run.lines == ["done"]
 
 
@@ -179,11 +178,10 @@ def test_on_mpi(margay, tmp_path, over):
     """All packs and modes, nothing copied, a receiver that sleeps, a mistake."""
     messages, flow, wrong = (on_mpi(f"mad_{name}", tmp_path) for name in
                              ("messages", "flow", "wrong"))
-    run = margay("run", *LINKS[over], "-n", 3, "--no-prefix", messages, timeout=120).ok()
+    run = margay("run", *LINKS[over], "-n", 3, "--no-prefix", messages).ok()
     assert run.lines == CASES
     for nodes, case, count in ((2, "zerocopy", 2), (4, "sleeper", 60), (3, "ring", 50)):
-        run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", flow, case, count,
-                     timeout=120).ok()
+        run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", flow, case, count).ok()
         assert run.lines == ["done"]
     run = margay("run", *LINKS[over], "-n", 2, wrong, "more").status(1)
     run.says(f"madeleine: rank 1: {SIZES['more']}")

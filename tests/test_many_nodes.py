@@ -31,7 +31,7 @@ MANY = ("run", "-n", 128, "--mem", 16)
 
 @pytest.mark.spin(2)
 def test_128_nodes_meet(margay, app):
-    assert margay(*MANY, app("ptl_barrier"), "rounds", 3, timeout=150).ok().lines == ["[0] done"]
+    assert margay(*MANY, app("ptl_barrier"), "rounds", 3).ok().lines == ["[0] done"]
 
 
 @pytest.mark.long
@@ -40,9 +40,9 @@ def test_128_nodes_meet(margay, app):
 def test_128_nodes_work(margay, app, tmp_path, link):
     text = tmp_path / "text"
     text.write_bytes(b"one two two " * 20_000)
-    margay(*MANY, app("ring"), 2, timeout=150).ok().prints("2 laps over 128 ranks")
-    margay(*MANY, app("ptl_barrier"), "rounds", 5, timeout=150).ok()
-    run = margay(*MANY, "--no-prefix", "--file", text, app("wordfreq"), "text", timeout=150).ok()
+    margay(*MANY, app("ring"), 2).ok().prints("2 laps over 128 ranks")
+    margay(*MANY, app("ptl_barrier"), "rounds", 5).ok()
+    run = margay(*MANY, "--no-prefix", "--file", text, app("wordfreq"), "text").ok()
     assert run.lines == ["   40000 two", "   20000 one", "   60000 words, 2 different"]
 
 

@@ -67,8 +67,7 @@ def test_many_crowds(margay, app, seed):
 
 def crowd(margay, app, nodes: int, seed: int, rounds: int) -> None:
     rounds = margay.rounds(rounds)
-    run = margay("run", "-n", nodes, "--mem", 16, "--no-prefix", app("ptl_crowd"), seed, rounds,
-                 timeout=120).ok()
+    run = margay("run", "-n", nodes, "--mem", 16, "--no-prefix", app("ptl_crowd"), seed, rounds).ok()
     assert run.lines == [f"many to one: {50 * nodes} puts",
                          f"all to all: {nodes} ranks, seed {seed}"]
 
@@ -81,7 +80,7 @@ def test_ring(margay, app, nodes):
 
 
 def test_ring_of_64(margay, app):
-    margay("run", "-n", 64, "--mem", 16, app("ring"), 3, timeout=120).ok().prints(
+    margay("run", "-n", 64, "--mem", 16, app("ring"), 3).ok().prints(
         r"3 laps over 64 ranks, 192 steps")
 
 
@@ -94,7 +93,7 @@ def test_ring_usage(margay, app, args):
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("nodes", [1, 2, 3])
 def test_pingpong(margay, app, nodes):
-    run = margay("run", "-n", nodes, "--no-prefix", app("pingpong"), 65536, timeout=100).ok()
+    run = margay("run", "-n", nodes, "--no-prefix", app("pingpong"), 65536).ok()
     sizes = [int(line.split()[0]) for line in run.lines[1:]]
     assert sizes == [4 ** k for k in range(9)]
     assert all(float(cell) > 0 for line in run.lines[1:] for cell in line.split())

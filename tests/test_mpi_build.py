@@ -226,11 +226,10 @@ message("VERSION=${MPI_C_VERSION} F08=${MPI_Fortran_HAVE_F08_MODULE} EXEC=${MPIE
 @pytest.mark.timeout(300)
 def test_cmake(margay, tmp_path):
     (tmp_path / "CMakeLists.txt").write_text(CMAKE_LISTS.replace("@SOURCES@", str(SOURCES)))
-    run = margay("-B", "out", f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake/margay.cmake", program=CMAKE,
-                 timeout=120).ok()
+    run = margay("-B", "out", f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake/margay.cmake", program=CMAKE).ok()
     run.says(rf"^VERSION=4\.0 F08=TRUE EXEC={TOOLS}/mpiexec$")
-    margay("--build", "out", program=CMAKE, timeout=120).ok()
-    done = margay("--test-dir", "out", "-V", program=Path("/usr/bin/ctest"), timeout=120).ok()
+    margay("--build", "out", program=CMAKE).ok()
+    done = margay("--test-dir", "out", "-V", program=Path("/usr/bin/ctest")).ok()
     for name in ("C", "C++", "mpif.h", "mpi_f08"):
         done.prints(re.escape(pi(name, 2).strip()))
 

@@ -23,7 +23,7 @@ def run(program: str, *arguments: object) -> str:
     command = [str(part) for part in (BUILD / "host" / program, *arguments)]
     print(" ".join(command))
     with cores(1, BUILD / "test-cores"):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0 and done.stdout.endswith("ok\n"), (
         f"$ {' '.join(command)}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
     return done.stdout

@@ -97,8 +97,7 @@ def test_several_cards(margay, app, tmp_path, link):
 def test_figures(margay, app, link):
     """The figures that `make bench` reads exist, and a wire without faults loses nothing. The
     card wakes halted nodes."""
-    run = margay(*RUN, "--link", link, "--selftest", "frames", *SURE, "--stats", app("hello"),
-                 timeout=120)
+    run = margay(*RUN, "--link", link, "--selftest", "frames", *SURE, "--stats", app("hello"))
     loses_nothing(run)
     got = figures(run)
     assert got[f"{link}_raw_half_rtt_us"] > 0 and got[f"{link}_raw_rate_per_s"] > 0
@@ -116,7 +115,7 @@ def test_raw_frames_over_the_bulk_card(margay, app, tmp_path):
     """Frames land in posted buffers, and none is lost; then the card places messages."""
     report = tmp_path / "run.json"
     run = margay(*RUN, "--link", "virtio", "--direct", "--selftest", "framestreams", *SURE,
-                 "--json", report, app("ptl_long"), 500_000, 20, timeout=120)
+                 "--json", report, app("ptl_long"), 500_000, 20)
     loses_nothing(run)
     assert json.loads(report.read_text())["ranks"][0]["stats"]["parts_placed"] > 0
     got = figures(run)
@@ -128,7 +127,7 @@ def test_raw_frames_over_the_bulk_card(margay, app, tmp_path):
 def test_a_card_without_an_interrupt_line(margay, app):
     """An 82540EM on microvm, which has no interrupt line for it: the node reports that and polls
     by a timer."""
-    run = margay(*RUN, "--link", "e1000", "--machine", "microvm", app("pingpong"), timeout=120)
+    run = margay(*RUN, "--link", "e1000", "--machine", "microvm", app("pingpong"))
     run.ok().says("its interrupt line is not connected; a timer polls it")
 
 
@@ -136,7 +135,7 @@ def test_a_card_without_an_interrupt_line(margay, app):
                                            ("e1000", "interrupt"), ("e1000e", "interrupt")])
 def test_messages_go_over_the_card_that_a_self_test_had(margay, app, link, control):
     run = margay("run", "-n", 2, "--accel", "tcg", "--link", link, "--direct", "--control",
-                 control, "--selftest", "framehalves", app("ring"), 3, timeout=120).ok()
+                 control, "--selftest", "framehalves", app("ring"), 3).ok()
     assert figures(run)[f"{link}_raw_half_rtt_halted_us"] > 0
     assert "frames_0_sent" not in figures(run)
 
@@ -145,7 +144,7 @@ def test_messages_go_over_the_card_that_a_self_test_had(margay, app, link, contr
 def test_raw_frames_of_all_nodes_to_one(margay, app):
     """No node sends more than its credit, so no frame is lost; then messages work."""
     run = margay("run", "-n", 5, "--accel", "tcg", "--link", "virtio", "--selftest", "incast",
-                 *SURE, app("ring"), 3, timeout=120)
+                 *SURE, app("ring"), 3)
     loses_nothing(run)
     got = figures(run)
     assert got["virtio_raw_incast_MBps"] > 0 and got["virtio_raw_incast_lost"] == 0
@@ -162,7 +161,7 @@ def test_incast_needs_cards_and_three_nodes(margay, app, words):
 def test_a_node_that_computes_is_interrupted(margay, app, link):
     """Its interrupts, by line or by message, reach the processor repeatedly while it makes no
     call."""
-    run = margay(*RUN, "--link", link, "--no-prefix", "--stats", app("ptl_bypass"), timeout=120)
+    run = margay(*RUN, "--link", link, "--no-prefix", "--stats", app("ptl_bypass"))
     assert run.ok().lines == ["ok bypass"]
     woken = re.search(r"card_interrupts +(\d+) +(\d+)", run.stderr)
     assert woken and int(woken[2]) > 100
@@ -172,8 +171,7 @@ def test_a_node_that_computes_is_interrupted(margay, app, link):
                                            ("e1000", "interrupt"), ("e1000e", "interrupt")])
 def test_a_node_that_hears_nothing_is_not_interrupted(margay, app, link, control):
     """While it computes, neither card nor timer interrupts it."""
-    run = margay(*RUN, "--link", link, "--control", control, "--no-prefix", app("quiet"),
-                 timeout=120)
+    run = margay(*RUN, "--link", link, "--control", control, "--no-prefix", app("quiet"))
     assert run.ok().lines == ["ok quiet"]
 
 
@@ -182,7 +180,7 @@ def test_a_wire_with_all_faults(margay, app, tmp_path, link):
     """Lost, duplicate, late and damaged frames: no node hangs, and no card is reported faulty."""
     report = tmp_path / "run.json"
     run = margay(*RUN, "--link", link, "--selftest", "frames", "--faults", HOSTILE, "--json", report,
-                 app("hello"), timeout=120, env={"MARGAY_BOOT_SECONDS": "100"}).ok()
+                 app("hello"), env={"MARGAY_BOOT_SECONDS": "100"}).ok()
     data = json.loads(report.read_text())
     faults = data["switch"]["ports"][0]
     assert all(faults[name] for name in ("lost", "duplicated", "reordered", "damaged"))

@@ -29,7 +29,7 @@ MANY_FLOODS = [("early", 64, 300), ("mixed", 64, 60), ("all", 64, 20), ("long", 
 
 def cases(margay, app, over: str, nodes: int, name: str, wanted: list[str]):
     """Rank 0 prints a line for each case that all ranks have passed."""
-    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app(name), timeout=120).ok()
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app(name)).ok()
     said = [line for line in run.lines if line.startswith("ok ")]
     assert said == [f"ok {case}" for case in wanted]
     return run
@@ -80,8 +80,7 @@ def test_floods(margay, app, over, case, nodes, near, far):
     """More messages than slots, to receivers that sleep or receive in another order."""
     count = near if over == "shm" else far
     if count:
-        run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("nx_flow"), case, count,
-                     timeout=120).ok()
+        run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("nx_flow"), case, count).ok()
         assert run.lines == ["done"]
 
 
@@ -97,7 +96,7 @@ def test_floods_of_many(margay, app, case, nodes, count):
 @pytest.mark.parametrize("nodes, seed", [(1, 1), (2, 2), (4, 3), (8, 4)])
 def test_random_messages(margay, app, over, nodes, seed):
     run = margay("run", *LINKS[over], "-n", nodes, "--mem", 64, "--no-prefix", app("nx_random"),
-                 seed, 2 if over == "shm" else 1, timeout=120).ok()
+                 seed, 2 if over == "shm" else 1).ok()
     assert run.lines == ["done"]
 
 
@@ -180,7 +179,7 @@ def test_vertex(margay, app, over, nodes):
 @pytest.mark.parametrize("nodes", [4, 16])
 def test_vertex_and_a_receiver_that_sleeps(margay, app, over, nodes):
     run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("vertex_messages"), "sleeper",
-                 200 if over == "shm" else 40, timeout=120).ok()
+                 200 if over == "shm" else 40).ok()
     assert run.lines == ["ok identity", "ok sleeper"]
 
 

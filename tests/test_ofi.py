@@ -138,7 +138,7 @@ def test_random_messages(margay, app, over, nodes, seed):
 @pytest.mark.parametrize("seed", range(100, 160))
 def test_random_messages_of_many_seeds(margay, app, over, seed):
     run = margay("run", *LINKS[over], "-n", 1 + seed % 8, "--mem", 32, "--no-prefix",
-                 app("ofi_random"), seed, 10, timeout=120).ok()
+                 app("ofi_random"), seed, 10).ok()
     assert run.lines == ["done"]
 
 

@@ -20,8 +20,7 @@ MOVES = "around preemptive refused many".split()
 
 def cases(margay, app, over: str, nodes: int, name: str, wanted: list[str], *args):
     """Rank 0 prints a line for each case that has passed."""
-    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app(name), *args,
-                 timeout=180).ok()
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app(name), *args).ok()
     assert run.lines == [f"ok {case}" for case in wanted]
     return run
 
@@ -33,7 +32,7 @@ def test_threads(margay, app, nodes):
 
 
 def test_ten_thousand_threads(margay, app):
-    run = margay("run", "--mem", 512, app("pm2_threads"), 10000, timeout=120).ok()
+    run = margay("run", "--mem", 512, app("pm2_threads"), 10000).ok()
     assert run.lines == ["ok 10000 threads"]
 
 

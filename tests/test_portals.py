@@ -56,8 +56,7 @@ def test_barrier_that_handlers_interrupt(margay, app, nodes):
 
 
 def test_barrier_of_64(margay, app):
-    run = margay("run", "-n", 64, "--mem", 16, "--no-prefix", app("ptl_barrier"), "late", 2,
-                 timeout=120).ok()
+    run = margay("run", "-n", 64, "--mem", 16, "--no-prefix", app("ptl_barrier"), "late", 2).ok()
     assert run.lines == ["done"]
 
 

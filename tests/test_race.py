@@ -26,7 +26,7 @@ pytestmark = pytest.mark.race
 def threads(test: str, **settings: object) -> str:
     """Runs one test of tests/host under TSan; returns the line with its counts."""
     command = [str(BUILD / "host" / "check-tsan"), test]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=400,
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600,
                           env={**os.environ, **{key: str(value) for key, value in settings.items()}})
     *said, last = done.stdout.splitlines() or [""]
     assert done.returncode == 0 and last == "1 passed, 0 failed", (

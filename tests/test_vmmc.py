@@ -57,7 +57,7 @@ def test_random_calls(margay, app, over, nodes, seed):
 @pytest.mark.parametrize("seed", range(100, 140))
 def test_random_calls_of_many_seeds(margay, app, over, seed):
     run = margay("run", *LINKS[over], "-n", 1 + seed % 8, "--mem", 32, "--no-prefix",
-                 app("vmmc_random"), seed, 10, timeout=120).ok()
+                 app("vmmc_random"), seed, 10).ok()
     assert run.lines == ["done"]
 
 

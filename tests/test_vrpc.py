@@ -71,8 +71,7 @@ def test_server_leaves(margay, app, over):
 @OVER
 @pytest.mark.parametrize("nodes", [4, 16])
 def test_a_server_that_sleeps_loses_no_call(margay, app, over, nodes):
-    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("vrpc_calc"), "sleeper",
-                 timeout=120).ok()
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("vrpc_calc"), "sleeper").ok()
     assert run.lines == ["done"]
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 
 import frames
 from frames import BULK, GRANT, MSG, RESET, Frame
-from harness import BUILD, ROOT, cores
+from harness import BUILD, HANG, ROOT, cores
 from test_wire import right_frames
 
 pytestmark = [pytest.mark.host, pytest.mark.skipif(
@@ -32,7 +32,7 @@ def tshark(capture: Path, names: list[str], *options: str) -> list[dict[str, lis
     done = subprocess.run(
         ["tshark", "-X", f"lua_script:{SCRIPT}", *options, "-r", str(capture), "-T", "fields",
          "-E", "occurrence=a", "-E", "separator=/t", "-E", "aggregator=;", *wanted],
-        capture_output=True, text=True, timeout=120)
+        capture_output=True, text=True, timeout=HANG)
     assert done.returncode == 0 and "Lua" not in done.stderr, done.stderr[-3000:]
     return [{name: value.split(";") if value else [] for name, value in
              zip(names, line.split("\t"))} for line in done.stdout.splitlines()]
@@ -244,7 +244,7 @@ def test_simulated_jobs(tmp_path, auth):
                "reorder=30000", "longest=4000", f"pcap={path}"]
     print(" ".join(command))
     with cores(1, BUILD / "test-cores"):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=HANG)
         assert done.stdout.endswith("ok\n"), done.stdout + done.stderr
         rows = tshark(path, ["margay.kind", "margay.messages", "margay.announce", "margay.bad",
                              "margay.crc.status", "margay.tag.status",

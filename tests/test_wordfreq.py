@@ -30,7 +30,7 @@ def expected(text: bytes) -> list[str]:
 def check(margay, app, folder: Path, text: bytes, nodes: int, mem: int = 64) -> None:
     (folder / "text").write_bytes(text)
     run = margay("run", "-n", nodes, "--mem", mem, "--no-prefix", "--file", folder / "text",
-                 app("wordfreq"), "text", timeout=150).ok()
+                 app("wordfreq"), "text").ok()
     assert run.lines == expected(text)
 
 

@@ -46,6 +46,12 @@ def test_calls(margay, app, over, nodes):
     cases(margay, app, over, nodes, "fm_calls", CALLS)
 
 
+@OVER
+@pytest.mark.parametrize("what", ["kept", "ended"])
+def test_a_packet_that_its_handler_has_not_read(margay, app, over, what):
+    done(margay, *LINKS[over], "-n", 3, app("fm_held"), what)
+
+
 @pytest.mark.parametrize("nodes", [2, 34])
 def test_the_most_open_messages(margay, app, nodes):
     done(margay, "-n", nodes, "--mem", 32, app("fm_flow"), "open")

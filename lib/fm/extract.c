@@ -191,7 +191,10 @@ static void take_direct(struct peer *peer, const ptl_event_t *event)
 {
 	struct incoming *in = fm_granted(event->match_bits);
 
-	fm_release(peer, 1);
+	if (peer->held)                 /* that packet comes before, and is still in the ring */
+		peer->held->units++;
+	else
+		fm_release(peer, 1);
 	if (!in || in->from != peer || event->mlength > in->wanted)
 		return;
 	in->to += event->mlength;
@@ -308,7 +311,9 @@ int fm_serve(void)
 	if (!fm.credit_first && !fm.deaths)
 		return 0;
 	fm_look();
-	if (fm.deaths && (!is_there() || fm.counters.packets_taken >= fm.serve_at)) {
+	/* A packet that cannot be taken yet (fm.pending) may have some of the dead rank behind it. */
+	if (fm.deaths && ((!is_there() && !fm.pending) ||
+			  fm.counters.packets_taken >= fm.serve_at)) {
 		fm.deaths = 0;
 		for (unsigned rank = 0; rank < fm.ranks; rank++) {
 			if (!fm.peers[rank].dead)

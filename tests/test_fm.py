@@ -138,6 +138,11 @@ def test_tagged_messages(margay, app, over, layer, nodes):
 
 
 @OVER
+def test_tagged_messages_of_unreadable_memory(margay, app, over):
+    done(margay, *LINKS[over], "-n", 2, app("fm_match2"), "unreadable")
+
+
+@OVER
 @LAYERS
 @pytest.mark.parametrize("nodes, seed", [(2, 1), (4, 2), (8, 3)])
 def test_random_tagged_messages(margay, app, over, layer, nodes, seed):

@@ -4,6 +4,7 @@
  * waits takes one packet at a time, so later packets stay in the ring.
  */
 #include "match.h"
+#include <errno.h>
 
 static int handle(FM_stream *stream, unsigned sender)
 {
@@ -48,5 +49,10 @@ int match_send(unsigned dest, const struct match_header *header, const void *buf
 		return -1;
 	failed = FM_send_piece(stream, header, sizeof(*header)) ||
 		 FM_send_piece(stream, buf, header->bytes);
+	if (failed && errno == EFAULT) {
+		FM_cancel_message(stream);
+		errno = EFAULT;
+		return -1;
+	}
 	return FM_end_message(stream) || failed ? -1 : 0;
 }

@@ -66,11 +66,13 @@ int FM_send(unsigned dest, unsigned handler, const void *buff, size_t size)
 	if (!stream)
 		return -1;
 	sent = FM_send_piece(stream, buff, size);
-	if (sent && errno == EFAULT)            /* nothing was sent, or the message can never end */
+	if (sent && errno == EFAULT) {
 		((struct outgoing *)stream)->failed = 1;
-	if (FM_end_message(stream) && !sent)
+		FM_end_message(stream);
+		errno = EFAULT;
 		return -1;
-	return sent;
+	}
+	return FM_end_message(stream) ? -1 : sent;
 }
 
 int FM_send_4(unsigned dest, unsigned handler, uint32_t i0, uint32_t i1, uint32_t i2,

@@ -316,6 +316,15 @@ int FM_send_piece(FM_stream *stream, const void *buf, size_t bytes)
 	return 0;
 }
 
+static inline void close_stream(struct outgoing *out)
+{
+	out->to->out[out->id] = 0;
+	out->to->open &= (uint8_t)~(1u << out->id);
+	out->kind = STREAM_NONE;
+	out->next = fm.out_free;
+	fm.out_free = out;
+}
+
 __attribute__((noinline))
 static void send_empty(struct outgoing *out)
 {
@@ -335,12 +344,20 @@ int FM_end_message(FM_stream *stream)
 	if (out->size == 0 && out->first)
 		send_empty(out);
 	failed = out->failed;
-	out->to->out[out->id] = 0;
-	out->to->open &= (uint8_t)~(1u << out->id);
-	out->kind = STREAM_NONE;
-	out->next = fm.out_free;
-	fm.out_free = out;
+	close_stream(out);
 	return failed ? fail(EHOSTDOWN) : 0;
+}
+
+int FM_cancel_message(FM_stream *stream)
+{
+	struct outgoing *out = outgoing_of(stream);
+
+	if (!out)
+		return fail(EINVAL);
+	if (!out->first)
+		return fail(EALREADY);
+	close_stream(out);
+	return 0;
 }
 
 size_t FM_stream_bytes(const FM_stream *stream)

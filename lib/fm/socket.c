@@ -128,6 +128,11 @@ static int tell(unsigned rank, enum kind kind, unsigned socket, uint32_t value, 
 		return -1;
 	failed = FM_send_piece(stream, &header, sizeof(header)) ||
 		 FM_send_piece(stream, data, bytes);
+	if (failed && errno == EFAULT) {
+		FM_cancel_message(stream);
+		errno = EFAULT;
+		return -1;
+	}
 	return FM_end_message(stream) || failed ? -1 : 0;
 }
 
@@ -387,6 +392,7 @@ ssize_t FMS_send(int socket, const void *buf, size_t bytes)
 		part = part < MESSAGE_MOST ? part : MESSAGE_MOST;
 		s->window -= (uint32_t)part;
 		if (tell(s->rank, SOCKET_DATA, s->other, 0, (const char *)buf + sent, part)) {
+			s->window += (uint32_t)part;
 			if (errno != EHOSTDOWN)
 				return sent ? (ssize_t)sent : -1;
 			s->gone = 1;
@@ -397,7 +403,8 @@ ssize_t FMS_send(int socket, const void *buf, size_t bytes)
 	return (ssize_t)sent;
 }
 
-/* Bytes that were received free buffer space: updates the sender's window. */
+/* Bytes that were received free buffer space: updates the sender's window. That fails while the
+ * program has all messages to that rank open; the next FMS_recv tries again. */
 static void consume(struct socket *s, size_t bytes)
 {
 	s->consumed += (uint32_t)bytes;
@@ -435,6 +442,7 @@ ssize_t FMS_recv(int socket, void *buf, size_t bytes)
 		return s ? fail(EINVAL) : -1;
 	if (bytes == 0)
 		return 0;
+	consume(s, 0);
 	if (s->filled == 0 && !s->blocking) {
 		if (FM_extract(SIZE_MAX) < 0)
 			return -1;
@@ -464,14 +472,19 @@ ssize_t FMS_recv(int socket, void *buf, size_t bytes)
 	return s->ended ? 0 : fail(EAGAIN);
 }
 
-/* Closes a connection. Its number is free once the other end has closed, too. */
-static void close_connection(struct socket *s)
+/* Closes a connection. Its number is free once the other end has closed, too. -1: EAGAIN; it is as
+ * it was. */
+static int close_connection(struct socket *s)
 {
-	s->closed = 1;
-	if (s->state == OPEN && !s->gone && tell(s->rank, SOCKET_CLOSED, s->other, 0, 0, 0))
+	if (s->state == OPEN && !s->gone && tell(s->rank, SOCKET_CLOSED, s->other, 0, 0, 0)) {
+		if (errno == EAGAIN)
+			return -1;
 		s->gone = 1;
+	}
+	s->closed = 1;
 	if (s->ended || s->gone)
 		s->state = FREE;
+	return 0;
 }
 
 int FMS_close(int socket)
@@ -480,13 +493,16 @@ int FMS_close(int socket)
 
 	if (!s)
 		return -1;
-	if (s->state != LISTENS) {
-		close_connection(s);
-		return 0;
+	if (s->state != LISTENS)
+		return close_connection(s);
+	while (s->waiting_count > 0) {
+		uint16_t last = s->waiting[--s->waiting_count];
+
+		if (close_connection(&sockets[last])) {         /* no handler has run */
+			s->waiting[s->waiting_count++] = last;
+			return -1;
+		}
 	}
-	s->closed = 1;
-	while (s->waiting_count > 0)
-		close_connection(&sockets[s->waiting[--s->waiting_count]]);
 	s->state = FREE;
 	return 0;
 }

@@ -34,6 +34,8 @@
  * does not allow (a null pointer, a rank or an index out of range, a stream of another kind or
  * that has ended), or FM is not initialised; EHOSTDOWN: the other rank has died or ended [M].
  * Context: the application's one thread, and handlers where the call says so.
+ * Portals: the library uses the portals 40 to 43 of the process. It opens the interface itself,
+ * even if the program has also done so.
  */
 #ifndef FM_H
 #define FM_H
@@ -61,7 +63,7 @@ typedef struct FM_stream FM_stream;
  * returns. The handler may call FM_receive, the calls that send, and FM_stream_bytes. It must
  * return FM_CONTINUE. Bytes of its message that it has not received are discarded. If it sends
  * without credit, it is descheduled until credit comes; meanwhile further messages from the rank
- * whose message it is reading wait.
+ * whose message it is reading wait, and so do messages of other ranks that came after them.
  */
 typedef int FM_handler(FM_stream *stream, unsigned sender);
 #define FM_CONTINUE 0
@@ -73,9 +75,9 @@ typedef int FM_handler(FM_stream *stream, unsigned sender);
  * died; EOPNOTSUPP: more than FM_RANKS ranks. */
 int FM_initialize(void);
 
-/* Waits for all ranks like FM_barrier, and closes the library. Messages that have not been
- * extracted by then are lost. EBUSY: called by a handler; EHOSTDOWN: closed, though a rank did not
- * come. */
+/* The last of nested calls waits for all ranks like FM_barrier, and closes the library; the others
+ * return at once. Messages that have not been extracted by then are lost, and all handlers are
+ * forgotten. EBUSY: called by a handler; EHOSTDOWN: closed, though a rank did not come. */
 int FM_finalize(void);
 
 /* Waits until all ranks have called it as often as this one. Handlers run meanwhile. It guarantees
@@ -103,14 +105,20 @@ FM_stream *FM_begin_message(unsigned dest, size_t size, unsigned handler);
  * and their handlers run (the paper: send calls "do not normally process incoming messages" [3.1]).
  * FM_extract at the other rank ends the wait, or its death. EMSGSIZE: more bytes than the message
  * has left; nothing of the piece is sent. EFAULT: unreadable memory, if the kernel reads it; what
- * the library copies (small pieces; over cards, packets) faults. EHOSTDOWN: FM_end_message must
- * still be called.
+ * the library copies (small pieces; over cards, packets) faults. After EFAULT the rest of the
+ * message (FM_stream_bytes says how much) may be sent from other memory. EHOSTDOWN: FM_end_message
+ * must still be called.
  */
 int FM_send_piece(FM_stream *stream, const void *buf, size_t bytes);
 
 /* Ends the message and the stream. EMSGSIZE: bytes are missing, and the stream stays open;
  * EHOSTDOWN: the stream is closed. Waits like FM_send_piece. Handlers may call it. */
 int FM_end_message(FM_stream *stream);
+
+/* Closes a stream, for example after EFAULT, if no packet of its message has been sent: nothing of
+ * it arrives. EALREADY: one has been sent, so the rest of the message must follow. Does not wait.
+ * Handlers may call it. [M] */
+int FM_cancel_message(FM_stream *stream);
 
 /* ---- receiving [4.1, table 2] ---- */
 

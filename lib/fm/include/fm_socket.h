@@ -11,10 +11,12 @@
  * is sent. After FMS_set_blocking(s, 0) these calls fail with EAGAIN instead, except FMS_connect
  * (see there). A call that waits extracts messages, and so runs handlers of the program too.
  *
- * Results: 0 or more, or -1 with errno: EBADF: no such socket; EINVAL: wrong argument, or wrong
- * kind of socket for this call; EBUSY: called by a handler; ECONNRESET: the other rank is gone
- * (calls that wait or fail with EAGAIN check every 200 ms) and what had come of it has been received;
- * ENOTCONN: not connected (yet).
+ * Results: 0 or more, or -1 with errno: EBADF: no such socket; EINVAL: wrong argument, wrong kind
+ * of socket for this call, or Fast Messages is not initialised; EBUSY: called by a handler;
+ * ECONNRESET: the other rank is gone (calls that wait or fail with EAGAIN check every 200 ms) and
+ * what had come of it has been received; ENOTCONN: not connected (yet). FMS_connect, FMS_send and
+ * FMS_close fail with EAGAIN, blocking or not, while the program itself has all messages to that
+ * rank open: see FM_begin_message.
  */
 #ifndef FM_SOCKET_H
 #define FM_SOCKET_H
@@ -30,7 +32,8 @@ extern "C" {
 #define FMS_BACKLOG  64         /* connections of a listening socket that wait for FMS_accept */
 #define FMS_HANDLER  254        /* index of the handler of Fast Messages */
 
-/* Registers the handler. All ranks call it before any of them connects; it ends with a barrier. */
+/* Registers the handler. All ranks call it before any of them connects; it ends with FM_barrier,
+ * and fails like it. A second call forgets all sockets. */
 int FMS_open(void);
 
 /* A listening socket. EADDRINUSE: this rank listens there; EMFILE: no socket is free. */
@@ -38,8 +41,9 @@ int FMS_listen(unsigned port);
 
 /*
  * A socket that is connected to a rank's port. Waits for the answer: ECONNREFUSED: nothing listens
- * there, or its backlog is full. With `blocking` 0 it returns at once. Then FMS_poll reports
- * FMS_OUT when it is connected, and FMS_HUP if it was refused (then close it). EMFILE, ENOMEM.
+ * there, its backlog is full, or that rank has no free socket. With `blocking` 0 it returns at
+ * once. Then FMS_poll reports FMS_OUT when it is connected, and FMS_HUP if it was refused (then
+ * close it). EMFILE, ENOMEM: no socket, or no memory for its buffer, here.
  */
 int FMS_connect(unsigned rank, unsigned port, int blocking);
 
@@ -47,21 +51,25 @@ int FMS_connect(unsigned rank, unsigned port, int blocking);
 int FMS_accept(int listener, unsigned *rank);
 
 /* Sends bytes, which may be changed when it returns. Returns how many: all, or with a non-blocking
- * socket as many as there was room for. EPIPE: the other end was closed. */
+ * socket as many as there was room for. EPIPE: the other end was closed; EFAULT: unreadable memory,
+ * as in FM_send_piece. If bytes were sent before an error, it returns how many, and the next call
+ * fails. */
 ssize_t FMS_send(int socket, const void *buf, size_t bytes);
 
-/* Receives at least one byte and at most `bytes`. 0: the other end was closed, and everything that
- * it sent has been received. */
+/* Receives at least one byte and at most `bytes`. 0: `bytes` is 0, or the other end was closed and
+ * everything that it sent has been received. */
 ssize_t FMS_recv(int socket, void *buf, size_t bytes);
 
 /* Ends a connection, or listening. Bytes that were sent arrive; bytes that were not received are
- * lost. Connections that wait for FMS_accept are closed. */
+ * lost. Connections that wait for FMS_accept are closed. Waits for credit like FM_send_piece, not
+ * for the other end. After EAGAIN the socket is still open. */
 int FMS_close(int socket);
 
+/* 0: calls on this socket do not wait any more. Other values: they do. */
 int FMS_set_blocking(int socket, int blocking);
 
 #define FMS_IN   1      /* FMS_recv or FMS_accept would not wait */
-#define FMS_OUT  2      /* FMS_send would not wait, or fail with EPIPE */
+#define FMS_OUT  2      /* FMS_send would not wait; it may fail (EPIPE, ECONNRESET) */
 #define FMS_HUP  4      /* refused, closed by the other end, or its rank gone; in revents always */
 
 struct FMS_pollfd {

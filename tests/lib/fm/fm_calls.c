@@ -477,8 +477,14 @@ static void arguments(void)
 	TRUE(!FM_begin_message(next, 1, KEEP) && errno == EAGAIN);
 	FAILS(FM_send_piece(open[0], source, 2), EMSGSIZE);
 	FAILS(FM_send_piece(open[0], 0, 1), EINVAL);
-	FAILS(FM_send_piece(open[0], (void *)(uintptr_t)0x7fffffff0000, 1), EFAULT);
+	FAILS(FM_send_piece(open[0], UNREADABLE, 1), EFAULT);
 	FAILS(FM_end_message(open[0]), EMSGSIZE);
+	FAILS(FM_cancel_message(0), EINVAL);
+	OK(FM_cancel_message(open[0]));         /* nothing of it arrives */
+	FAILS(FM_cancel_message(open[0]), EINVAL);
+	for (int i = 0; i < 2 * FM_STREAMS; i++)
+		FAILS(FM_send(next, KEEP, UNREADABLE, FEW_BYTES), EFAULT);
+	TRUE((open[0] = FM_begin_message(next, 1, IGNORES)));
 	OK(FM_register(IGNORES, 0));
 	OK(FM_register(KEEP, ignores));
 	OK(FM_barrier());
@@ -487,6 +493,11 @@ static void arguments(void)
 		OK(FM_end_message(open[i]));
 	}
 	FAILS(FM_end_message(open[0]), EINVAL);
+	TRUE((stream = FM_begin_message(next, 3001, IGNORES)));
+	OK(FM_send_piece(stream, source, 3000));
+	FAILS(FM_cancel_message(stream), EALREADY);
+	OK(FM_send_piece(stream, source, 1));
+	OK(FM_end_message(stream));
 	TRUE((stream = FM_begin_message(next, 16, HOSTILE)));
 	FAILS(FM_receive(stream, got, 1), EINVAL);
 	OK(FM_send_piece(stream, source, 16));

@@ -95,7 +95,8 @@ static void streams(void)
 /* A connection that is not read blocks its sender, but no others. */
 static void held(void)
 {
-	int second_to, second_from;
+	FM_stream *open[FM_STREAMS];
+	int second_to, second_from, early;
 	size_t sent = 0;
 
 	join();
@@ -105,6 +106,8 @@ static void held(void)
 	OK(second_from);
 	OK(FMS_set_blocking(to, 0));
 	fill(out, MOST, 3, 0);
+	for (int i = 0; i < 2 * FM_STREAMS; i++)
+		FAILS(FMS_send(to, UNREADABLE, FEW_BYTES), EFAULT);
 	for (;;) {
 		ssize_t part = FMS_send(to, out + sent, 5000);
 
@@ -116,7 +119,19 @@ static void held(void)
 	OK(FM_barrier());
 	TRUE(FMS_send(second_to, out, 100) == 100);
 	receive_all(second_from, 100, 3);
+	for (int i = 0; i < FM_STREAMS; i++)    /* so that the sender cannot be told of free space, */
+		TRUE((open[i] = FM_begin_message(before, 1, 1)));
 	receive_all(from, sent, 3);
+	for (int i = 0; i < FM_STREAMS; i++)
+		OK(FM_cancel_message(open[i]));
+	OK(FMS_set_blocking(from, 0));          /* but the next call that receives tells it */
+	early = FMS_recv(from, in, 1) == 1;     /* and the other end may be quick */
+	while (FMS_send(to, out, 1) < 0) {
+		TRUE(errno == EAGAIN);
+		OK(FM_wait(1000));
+	}
+	OK(FMS_set_blocking(from, 1));
+	receive_all(from, !early, 3);
 	OK(FMS_close(second_to));
 	OK(FMS_close(second_from));
 	leave();
@@ -206,7 +221,7 @@ static int calls(FM_stream *stream, unsigned sender)
 static void arguments(void)
 {
 	struct FMS_pollfd polled = { .socket = 200 };
-	FM_stream *stream;
+	FM_stream *stream, *open[FM_STREAMS];
 
 	OK(FM_register(1, calls));
 	TRUE((stream = FM_begin_message(rank, 0, 1)));
@@ -236,6 +251,15 @@ static void arguments(void)
 	FAILS(FMS_send(to, 0, 1), EINVAL);
 	FAILS(FMS_recv(to, 0, 1), EINVAL);
 	TRUE(FMS_recv(to, in, 0) == 0);
+	for (int i = 0; i < FM_STREAMS; i++)    /* the program has all messages to that rank open */
+		TRUE((open[i] = FM_begin_message(next, 1, 1)));
+	FAILS(FMS_send(to, out, 1), EAGAIN);
+	FAILS(FMS_close(to), EAGAIN);
+	for (int i = 0; i < FM_STREAMS; i++)
+		OK(FM_cancel_message(open[i]));
+	fill(out, 9, 2, 0);
+	TRUE(FMS_send(to, out, 9) == 9);
+	receive_all(from, 9, 2);
 	leave();
 }
 

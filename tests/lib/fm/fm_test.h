@@ -20,6 +20,10 @@
 #define FAILS(call, error) \
 	check((errno = 0, (call) == -1 && errno == (error)), #call " fails with " #error, __LINE__)
 
+/* Memory that no process has. The kernel reads messages of so few bytes over all links. */
+#define UNREADABLE ((void *)(uintptr_t)0x7fffffff0000)
+enum { FEW_BYTES = 40 };
+
 static unsigned rank, ranks;
 
 static inline void check(int good, const char *what, int line)

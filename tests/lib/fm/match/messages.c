@@ -6,6 +6,7 @@
  *                          sizes, the same on all ranks
  *   fm_matchN death        rank 1 dies while rank 0 receives from it, and rank 2 sends to it
  *   fm_matchN tests        the same, but rank 0 tests receives that it has posted
+ *   fm_match2 unreadable   sends of unreadable memory fail, and later ones work
  */
 #include <fm_match.h>
 
@@ -281,6 +282,17 @@ static int await(int source, int tests)
 	return done;
 }
 
+static void unreadable(void)
+{
+	for (int i = 0; i < 2 * FM_STREAMS; i++)
+		FAILS(FMM_send((unsigned)next, 7, UNREADABLE, FEW_BYTES), EFAULT);
+	send(next, 7, 1, 1000);
+	receive(before, 7, 1, 1000);
+	OK(FMM_finalize());
+	if (rank == 0)
+		printf("done\n");
+}
+
 static void death(int tests)
 {
 	while (rank == 1)
@@ -315,6 +327,8 @@ int main(int argc, char **argv)
 		OK(FMM_finalize());
 		if (rank == 0)
 			printf("done\n");
+	} else if (argc > 1 && !strcmp(argv[1], "unreadable")) {
+		unreadable();
 	} else if (argc > 1) {
 		death(!strcmp(argv[1], "tests"));
 	} else {

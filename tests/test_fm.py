@@ -167,6 +167,11 @@ def test_sockets(margay, app, over, nodes):
 
 
 @pytest.mark.parametrize("over", ["shm", "virtio"])
+def test_a_socket_whose_peer_ends_in_the_middle_of_a_message(margay, app, over):
+    done(margay, *LINKS[over], "-n", 17, "--mem", 40, app("fm_sockets"), "leaves")
+
+
+@pytest.mark.parametrize("over", ["shm", "virtio"])
 @pytest.mark.parametrize("program, how", [
     (layer, how) for layer in ("fm_match1", "fm_match2") for how in ("death", "tests")] + [
     ("fm_sockets", "death"), ("fm_sockets", "polls")])

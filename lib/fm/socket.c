@@ -32,6 +32,7 @@ struct socket {
 	int blocking;
 	int closed, ended;      /* by this end; by the other end */
 	int gone;               /* the other rank is gone */
+	int receiving;          /* a handler receives its bytes: the number is not free yet */
 	int64_t look_at;        /* when to check next whether it is, ms */
 	unsigned rank, port;
 	uint16_t other;         /* the other end's number */
@@ -80,11 +81,20 @@ static int number_of(const struct socket *s)
 }
 
 /* A number that this end has closed is free when the other end has closed, too, or is gone. */
+static void free_if_over(struct socket *s)
+{
+	if (s->closed && (s->ended || s->gone) && !s->receiving)
+		s->state = FREE;
+}
+
 static void free_those_of_the_dead(void)
 {
-	for (struct socket *s = sockets; s < sockets + FMS_SOCKETS; s++)
-		if (s->state != FREE && s->closed && FM_check(s->rank))
-			s->state = FREE;
+	for (struct socket *s = sockets; s < sockets + FMS_SOCKETS; s++) {
+		if (s->state == FREE || !s->closed)
+			continue;
+		s->gone |= FM_check(s->rank) != 0;
+		free_if_over(s);
+	}
 }
 
 /* A free socket, with a buffer if it is for a connection; or null with errno. */
@@ -216,16 +226,19 @@ static int handle(FM_stream *stream, unsigned sender)
 		s->ended = 1;
 		break;
 	case SOCKET_DATA:
-		if (!s->closed)
-			data(stream, s);
+		if (s->closed)
+			break;
+		s->receiving = 1;
+		data(stream, s);
+		s->receiving = 0;
+		free_if_over(s);
 		break;
 	case SOCKET_WINDOW:
 		s->window += header.value;
 		break;
 	case SOCKET_CLOSED:
 		s->ended = 1;
-		if (s->closed)
-			s->state = FREE;
+		free_if_over(s);
 		break;
 	default:
 		break;
@@ -288,14 +301,6 @@ int FMS_listen(unsigned port)
 	return number_of(s);
 }
 
-/* Drops a socket that was never connected: it is free, unless messages for it may still come. */
-static void discard(struct socket *s)
-{
-	s->closed = 1;
-	if (s->state == REFUSED || s->gone)
-		s->state = FREE;
-}
-
 int FMS_connect(unsigned rank, unsigned port, int blocking)
 {
 	struct socket *s;
@@ -318,7 +323,8 @@ int FMS_connect(unsigned rank, unsigned port, int blocking)
 			return -1;
 	if (!blocking || s->state == OPEN)
 		return number_of(s);
-	discard(s);
+	s->closed = 1;
+	free_if_over(s);
 	return fail(s->gone ? ECONNRESET : ECONNREFUSED);
 }
 
@@ -482,8 +488,7 @@ static int close_connection(struct socket *s)
 		s->gone = 1;
 	}
 	s->closed = 1;
-	if (s->ended || s->gone)
-		s->state = FREE;
+	free_if_over(s);
 	return 0;
 }
 

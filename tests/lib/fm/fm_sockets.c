@@ -1,17 +1,20 @@
 /*
  * fm_sockets: stream sockets between ranks, in cases. Each rank connects to the next one and
  * accepts from the previous one. fm_sockets death: rank 1 dies while rank 0 receives from it, and
- * rank 2 sends to it. fm_sockets polls: the same, but the socket does not block.
+ * rank 2 sends to it. fm_sockets polls: the same, but the socket does not block. fm_sockets leaves:
+ * rank 1 ends in the middle of what it sends to rank 0 (17 ranks: a packet is shorter than what a
+ * socket sends at a time).
  */
 #include <fm_socket.h>
 
 #include "fm_test.h"
 
-enum { PORT = 80, MOST = 1 << 20 };
+enum { PORT = 80, MOST = 1 << 20, LEAVE = 2 };
 
 static unsigned next, before;
 static unsigned char out[MOST], in[MOST];
 static int listener, to, from;          /* connections with `next` and `before` */
+static ptl_handle_ni_t ni;
 
 static void join(void)
 {
@@ -321,6 +324,71 @@ static void death(int polls)
 	FAILS(FM_finalize(), EHOSTDOWN);
 }
 
+static int leave_job(FM_stream *stream, unsigned sender)
+{
+	(void)stream, (void)sender;
+	_Exit(0);
+}
+
+/* Rank 1 runs the handler that ends it when FMS_send waits for credit. */
+static void send_and_leave(void)
+{
+	to = FMS_connect(0, PORT, 1);
+	OK(to);
+	from = FMS_connect(0, PORT, 1);
+	OK(from);
+	TRUE(PtlNIBarrier(ni) == PTL_OK);
+	OK(FMS_send(to, out, FMS_BUFFER));
+	OK(FMS_send(from, out, FMS_BUFFER));
+	TRUE(0);
+}
+
+/* Rank 0 closes the connection and makes another one. Over cards it waits two seconds for the rest of
+ * the message; that has nothing to do with the new connection. */
+static void connect_again(void)
+{
+	struct FMS_pollfd polled;
+	ssize_t got;
+
+	OK(from = FMS_accept(listener, 0));
+	OK(to = FMS_accept(listener, 0));
+	TRUE(PtlNIBarrier(ni) == PTL_OK);
+	OK(FM_send_4(1, LEAVE, 0, 0, 0, 0));
+	while (FM_check(1) == 0)
+		pause_ms(1);
+	OK(FMS_set_blocking(to, 0));
+	do
+		got = FMS_recv(to, in, MOST);
+	while (got > 0 || errno == EAGAIN);
+	TRUE(got == -1 && errno == ECONNRESET);
+	OK(FMS_close(to));
+	OK(to = FMS_connect(2, PORT, 1));
+	polled = (struct FMS_pollfd){ .socket = to, .events = FMS_IN };
+	for (int i = 0; i < 25; i++)
+		TRUE(FMS_poll(&polled, 1, 100) == 0);
+	TRUE(FMS_send(to, "x", 1) == 1);
+	TRUE(FMS_recv(to, in, 1) == 1 && in[0] == 'x');
+	printf("done\n");
+}
+
+static void left(void)
+{
+	OK(FM_register(LEAVE, leave_job));
+	TRUE(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, 0, 0, &ni) == PTL_OK);
+	if (rank == 0)
+		connect_again();
+	else if (rank == 1)
+		send_and_leave();
+	else
+		TRUE(PtlNIBarrier(ni) == PTL_OK);
+	if (rank == 2) {
+		OK(from = FMS_accept(listener, 0));
+		TRUE(FMS_recv(from, in, 1) == 1);
+		TRUE(FMS_send(from, in, 1) == 1);
+	}
+	FAILS(FM_finalize(), EHOSTDOWN);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
@@ -329,7 +397,6 @@ int main(int argc, char **argv)
 		{ "arguments", arguments },
 	};
 
-	(void)argv;
 	open_test();
 	next = (rank + 1) % ranks;
 	before = (rank + ranks - 1) % ranks;
@@ -337,7 +404,9 @@ int main(int argc, char **argv)
 	listener = FMS_listen(PORT);
 	OK(listener);
 	OK(FM_barrier());
-	if (argc > 1)
+	if (argc > 1 && !strcmp(argv[1], "leaves"))
+		left();
+	else if (argc > 1)
 		death(!strcmp(argv[1], "polls"));
 	else
 		RUN_CASES(cases);

@@ -16,7 +16,7 @@
  *   dies ends with VMMC_EDEAD within about VMMC_PING_MS, or with VMMC_EFAIL (see there).
  *   Notification handlers run meanwhile.
  * - Results: VMMC_OK (0) or a negative VMMC_E*. After an error nothing has changed.
- * - Portals: the library uses the portals 16 to 19 of the process, and six event queues.
+ * - Portals: the library uses the portals 16 to 20 of the process, and seven event queues.
  *   It opens the interface itself, even if the program has also done so.
  * - Units: bytes, milliseconds, ranks of the job.
  */

@@ -11,7 +11,13 @@
  *   name.
  * - svctcp_create and svcudp_create give the process's one transport; svc_register, svc_reg,
  *   svc_unregister, svc_run and svc_exit work on it, so rpcgen's main of a server runs.
- * - Messages may have 64 MB. Calls are executed at most once; none is retransmitted.
+ * - Messages may have 64 MB: longer arguments give RPC_CANTENCODEARGS, longer results
+ *   RPC_SYSTEMERROR. Calls are executed at most once; none is retransmitted.
+ * - A server executes one call at a time. It waits at most 10 s for the next part of a call that has
+ *   begun to arrive, and then drops the call; and at most 1 s until a client takes the next part of
+ *   its reply, and then drops the reply.
+ * - A call without an answer (no result, timeout 0) waits while the server has two calls of this
+ *   client that it has not begun.
  * - A call ends with RPC_TIMEDOUT at its timeout; RPC_CANTRECV when the server has died or left
  *   before it answered, RPC_CANTSEND when that was known before the whole call was sent. A server
  *   drops calls of a client that has died or left; RPC_PROGUNAVAIL,

@@ -138,6 +138,12 @@ def test_tagged_messages(margay, app, over, layer, nodes):
 
 
 @OVER
+@LAYERS
+def test_tagged_messages_nested(margay, app, over, layer):
+    done(margay, *LINKS[over], "-n", 2, app(layer), "nested")
+
+
+@OVER
 def test_tagged_messages_of_unreadable_memory(margay, app, over):
     done(margay, *LINKS[over], "-n", 2, app("fm_match2"), "unreadable")
 

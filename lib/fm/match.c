@@ -15,6 +15,7 @@
 #define DRAIN         4096      /* packets that the rings of all ranks hold */
 #define EARLY_ORDERS  28u       /* the largest: 8 GB */
 
+static int opens;                       /* FMM_initialize less FMM_finalize */
 static struct FMM_request *posted, **posted_end = &posted;
 static struct early *earlies, **earlies_end = &earlies;
 static struct early *unused[EARLY_ORDERS];
@@ -112,6 +113,10 @@ static void hand_over(struct early *early, struct FMM_request *request)
 
 void match_kept(struct early *early, int failed)
 {
+	if (early->dropped) {
+		free(early);
+		return;
+	}
 	early->complete = 1;
 	early->failed = failed;
 	if (early->taker)
@@ -129,24 +134,48 @@ static int is_usable(void)
 
 int FMM_initialize(void)
 {
-	return FM_initialize() || match_open() ? -1 : FM_barrier();
+	if (FM_initialize() || match_open() || FM_barrier())
+		return -1;
+	opens++;
+	return 0;
+}
+
+/* Frees the early messages. Handlers may still fill some, if Fast Messages stay open. */
+static void drop_earlies(int stay_open)
+{
+	struct early *early;
+
+	while ((early = earlies)) {
+		earlies = early->next;
+		if (stay_open && !early->complete)
+			early->dropped = 1;
+		else
+			free(early);
+	}
+	earlies_end = &earlies;
 }
 
 int FMM_finalize(void)
 {
-	int closed = FM_finalize();
+	int closed, error;
 
-	if (closed && errno != EHOSTDOWN)
+	if (!opens)
+		return fail(EINVAL);
+	closed = FM_finalize();
+	error = errno;
+	if (closed && error != EHOSTDOWN)
 		return -1;
-	for (struct early *early; (early = earlies); free(early))
-		earlies = early->next;
+	if (--opens)
+		return closed;
+	drop_earlies(is_usable());
+	FM_register(FMM_HANDLER, 0);
 	for (unsigned i = 0; i < EARLY_ORDERS; i++)
 		for (struct early *early; (early = unused[i]); free(early))
 			unused[i] = early->next;
-	earlies_end = &earlies;
 	posted = 0;
 	posted_end = &posted;
 	match_close();
+	errno = error;
 	return closed;
 }
 

@@ -45,7 +45,9 @@ struct FMM_request {
 	struct FMM_status status;
 };
 
-/* Opens the layer and Fast Messages (FM_initialize), and closes them. All ranks together. */
+/* Opens the layer and Fast Messages (FM_initialize), and closes them. All ranks together. Both may
+ * be nested, as FM_initialize. The last FMM_finalize forgets early messages and posted receives.
+ * EINVAL: FMM_finalize without FMM_initialize; otherwise like FM_initialize and FM_finalize. */
 int FMM_initialize(void);
 int FMM_finalize(void);
 

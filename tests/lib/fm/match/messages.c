@@ -6,6 +6,7 @@
  *                          sizes, the same on all ranks
  *   fm_matchN death        rank 1 dies while rank 0 receives from it, and rank 2 sends to it
  *   fm_matchN tests        the same, but rank 0 tests receives that it has posted
+ *   fm_matchN nested       the layer is opened twice, closed once, and still works; two ranks
  *   fm_match2 unreadable   sends of unreadable memory fail, and later ones work
  */
 #include <fm_match.h>
@@ -293,6 +294,52 @@ static void unreadable(void)
 		printf("done\n");
 }
 
+/* Fast Messages stay open to the end. The last FMM_finalize comes when half of a message without a
+ * receive has come: the other half does not change memory that the program has allocated since. */
+static void nested(void)
+{
+	enum { BYTES = 30000, BLOCKS = 8, BLOCK = 32768 };
+	const struct { int32_t tag; uint32_t bytes; } header = { 9, BYTES };
+	static unsigned char *blocks[BLOCKS];
+	struct FMM_request request;
+	struct FMM_status status;
+	FM_stream *stream;
+
+	OK(FM_initialize());
+	OK(FMM_initialize());
+	OK(FMM_irecv(before, 1, in[1], LONGEST, &request));
+	send(next, 2, 2, 100);
+	while (!FMM_probe(before, 2, &status))
+		OK(FM_wait(1000));
+	OK(FMM_finalize());
+	send(next, 1, 1, 5000);
+	OK(FMM_wait(&request, &status));
+	is_status(&status, before, 1, 5000);
+	receive(before, 2, 2, 100);
+	TRUE((stream = FM_begin_message((unsigned)next, sizeof(header) + BYTES, FMM_HANDLER)));
+	OK(FM_send_piece(stream, &header, sizeof(header)));
+	OK(FM_send_piece(stream, out, 4000));
+	OK(FM_barrier());
+	OK(FM_extract(SIZE_MAX));
+	OK(FMM_finalize());
+	FAILS(FMM_finalize(), EINVAL);
+	for (int i = 0; i < BLOCKS; i++) {
+		TRUE((blocks[i] = malloc(BLOCK)));
+		memset(blocks[i], 0, BLOCK);
+	}
+	OK(FM_barrier());
+	OK(FM_send_piece(stream, out, BYTES - 4000));
+	OK(FM_end_message(stream));
+	OK(FM_barrier());
+	OK(FM_extract(SIZE_MAX));
+	for (int i = 0; i < BLOCKS; i++)
+		for (int k = 0; k < BLOCK; k++)
+			TRUE(blocks[i][k] == 0);
+	OK(FM_finalize());
+	if (rank == 0)
+		printf("done\n");
+}
+
 static void death(int tests)
 {
 	while (rank == 1)
@@ -329,6 +376,8 @@ int main(int argc, char **argv)
 			printf("done\n");
 	} else if (argc > 1 && !strcmp(argv[1], "unreadable")) {
 		unreadable();
+	} else if (argc > 1 && !strcmp(argv[1], "nested")) {
+		nested();
 	} else if (argc > 1) {
 		death(!strcmp(argv[1], "tests"));
 	} else {

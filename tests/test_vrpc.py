@@ -38,6 +38,15 @@ def test_bulk(margay, app, over, nodes):
     assert run.lines == [f"ok {size}" for size in SIZES if size <= largest]
 
 
+@OVER
+def test_types(margay, app, over):
+    """Every kind of type that rpcgen knows, and values and messages that are refused."""
+    run = margay("run", *LINKS[over], "-n", 2, "--mem", 400, "--no-prefix",
+                 app("vrpc_types")).ok()
+    assert run.lines == [f"ok {case}" for case in
+                         ("unions", "lists", "records", "arrays", "errors")]
+
+
 @pytest.mark.parametrize("over", ["shm", "virtio"])
 def test_directory(margay, app, over, tmp_path):
     """The server's main is rpcgen's."""

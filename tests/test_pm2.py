@@ -15,6 +15,7 @@ OVER = pytest.mark.parametrize("over", list(LINKS))
 THREADS = ("yields,joins,detached,mutexes,conditions,sleeping,sleeper beside work,preempted,shared,"
            "alone,not preempted,C library,floating point,memory,arguments").split(",")
 CALLS = "synchronous sizes asynchronous silent quick nested moving computing wrong".split()
+EDGES = "woken results quick".split()
 MOVES = "around preemptive refused many".split()
 
 
@@ -74,6 +75,15 @@ def others_end(run) -> None:
     assert ended == ["[0] ended", "[2] ended"], run.describe()
 
 
+@OVER
+@pytest.mark.parametrize("nodes", [1, 2, 5])
+def test_edges(margay, app, over, nodes):
+    """Threads that were woken do not move before they run; a result moves with its service; quick
+    services and preemption."""
+    cases(margay, app, over, nodes, "pm2_edges", EDGES)
+    cases(margay, app, over, nodes, "pm2_edges", ["alone"], "alone")
+
+
 @pytest.mark.parametrize("over", ["shm", "virtio"])
 @pytest.mark.parametrize("what", ["call", "join", "move", "busy", "answers", "between", "end"])
 def test_a_node_dies(margay, app, over, what):
@@ -123,9 +133,13 @@ def test_nodes_that_differ(margay, app):
     run.says(r"pm2: node 2 and node 0 differ in the address of the iso-address area: call pm2_init")
 
 
-def test_a_stack_that_is_too_small(margay, app):
-    run = margay("run", app("pm2_differs"), "stack").status(1)
-    run.says(r"pm2: node 0: a thread needs more than its stack")
+@pytest.mark.parametrize("what, says", [
+    ("stack", "a thread needs more than its stack"),
+    ("skip", "a thread needs more than its stack"),
+    ("mutex", "a thread ends with a mutex locked"),
+    ("quick", "pm2_thread_exit in a quick service")])
+def test_a_mistake_ends_the_job(margay, app, what, says):
+    margay("run", app("pm2_differs"), what).status(1).says(rf"pm2: node 0: {says}")
 
 
 @OVER

@@ -35,7 +35,8 @@ enum flags {
 	MAIN = 1,
 	CALL = 2,                       /* serves a remote procedure call */
 	QUICK = 4,                      /* a quick call, without a thread */
-	SILENT = 8                      /* no thread will wait for its end */
+	BEGUN = 8,                      /* of a call: its service runs */
+	BOUND = 16                      /* waits for an object of this node, or has yet to look at it */
 };
 
 /* A message that waits for credit; it lies in the thread or the memory that it concerns. */
@@ -195,7 +196,8 @@ void pm2_scheduler_close(void);
 
 void pm2_switch(struct pm2_thread *from, struct pm2_thread *to);
 void pm2_prepare(struct pm2_thread *thread, void *top, void (*function)(void));
-void pm2_check_stack(const struct pm2_thread *thread);
+void pm2_check_stack(const struct pm2_thread *current);
+_Noreturn void pm2_wrong(const char *what);     /* ends the job with a line */
 
 /* ---- slots.c ---- */
 

@@ -34,6 +34,8 @@ void pm2_depart(struct pm2_thread *thread)
 	pm2.counters.image_bytes = thread->message.bytes;
 	if (thread->heap)
 		pm2_heap_send(thread, node);
+	if (thread->flags & BEGUN && thread->flags & CALL && thread->result_bytes)
+		pm2_copy(node, thread->result, thread->result_bytes);
 	pm2_send(node, &thread->message);
 }
 
@@ -49,7 +51,7 @@ void pm2_arrived(struct pm2_thread *thread)
 {
 	if (pm2_owner(thread) < 0 || pm2_thread_of(thread->name) != thread)
 		return;
-	if (thread->flags & CALL && thread->hops == 1)
+	if (thread->flags & CALL && !(thread->flags & BEGUN) && thread->hops == 1)
 		pm2.counters.served++;
 	else
 		pm2.counters.arrived++;
@@ -64,7 +66,8 @@ void pm2_stayed(struct pm2_thread *thread)
 {
 	thread->hops++;
 	pm2_place(thread, pm2.self);
-	if (thread->flags & CALL && thread->hops == 2 && pm2_home(thread->name) == pm2.self) {
+	if (thread->flags & CALL && !(thread->flags & BEGUN) &&
+	    pm2_home(thread->name) == pm2.self) {
 		pm2_finish(thread->name, 0, PM2_EDEAD);
 		return;
 	}
@@ -105,7 +108,7 @@ static int move(pm2_thread_t name, int node)
 	if (thread->name != name || thread->state == AWAY)
 		return PM2_ENOTHREAD;
 	error = may_move(thread);
-	if (error == PM2_OK && thread->state != READY)
+	if (error == PM2_OK && (thread->state != READY || thread->flags & BOUND))
 		error = PM2_EBUSY;
 	if (error == PM2_OK && pm2.peers[node].dead)
 		error = PM2_EDEAD;
@@ -172,7 +175,7 @@ static int find(pm2_thread_t name, int node)
 
 int pm2_migrate(pm2_thread_t name, int node)
 {
-	int home;
+	int home, error;
 
 	if (!pm2_may())
 		return PM2_ESTATE;
@@ -183,17 +186,20 @@ int pm2_migrate(pm2_thread_t name, int node)
 		return PM2_ENOTHREAD;
 	if (name == pm2.current->name)
 		return pm2_migrate_self(node);
-	return home == pm2.self ? find(name, node) : ask(home, name, node, 0);
+	pm2_migration_off();            /* find() reads this node's records */
+	error = home == pm2.self ? find(name, node) : ask(home, name, node, 0);
+	pm2_migration_on();
+	return error;
 }
 
 void pm2_migration_off(void)
 {
-	if (pm2.open)
+	if (pm2_may())
 		pm2.current->unmovable++;
 }
 
 void pm2_migration_on(void)
 {
-	if (pm2.open && pm2.current->unmovable)
+	if (pm2_may() && pm2.current->unmovable)
 		pm2.current->unmovable--;
 }

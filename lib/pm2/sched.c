@@ -85,18 +85,19 @@ static inline void stop(struct pm2_thread *to)
 {
 	struct pm2_thread *from = pm2.current;
 
-	pm2_check_stack(from);
 	from->kept_errno = *pm2.errno_at;
 	pm2.current = to;
 	pm2_switch(from, to);
 	*pm2.errno_at = from->kept_errno;
 }
 
-/* The next thread, or the scheduler. */
+/* The next thread, or the scheduler. A stack that was too small may have destroyed the descriptor
+ * of the next thread, so it is checked before that is used. */
 static inline void next(void)
 {
 	struct pm2_thread *to = pm2.ready.first;
 
+	pm2_check_stack(pm2.current);
 	if (!to || pm2.quick.first) {
 		stop(&pm2.scheduler);
 		return;
@@ -109,6 +110,7 @@ static inline void next(void)
 
 void pm2_to_scheduler(void)
 {
+	pm2_check_stack(pm2.current);
 	stop(&pm2.scheduler);
 }
 
@@ -168,12 +170,12 @@ int pm2_sleep(uint64_t us)
 
 /* ---- preemption ---- */
 
-/* Lets other threads run, if this thread may be preempted. */
+/* Makes sleepers and arrivals ready. Lets them run, if this thread may be preempted. */
 static void preempt(void)
 {
 	pm2_poll();
 	wake();
-	if ((pm2.ready.first || pm2.quick.first) && !pm2.current->unpreempted) {
+	if ((pm2.ready.first || pm2.quick.first) && pm2.quantum_us && !pm2.current->unpreempted) {
 		pm2.counters.preemptions++;
 		pm2_ready(pm2.current);
 		next();
@@ -210,13 +212,13 @@ void pm2_tick(int number, void *info, void *context)
 
 void pm2_preempt_off(void)
 {
-	if (pm2.open)
+	if (pm2_may())
 		pm2.current->unpreempted++;
 }
 
 void pm2_preempt_on(void)
 {
-	if (!pm2.open || !pm2.current->unpreempted)
+	if (!pm2_may() || !pm2.current->unpreempted)
 		return;
 	pm2_enter();
 	pm2.current->unpreempted--;

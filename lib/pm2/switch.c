@@ -4,7 +4,6 @@
  */
 #include "inner.h"
 #include <stdio.h>
-#include <stdlib.h>
 
 #define CONTROL_START 0x037f00001f80ULL /* x87 control word, MXCSR: as at main */
 
@@ -37,17 +36,21 @@ void pm2_prepare(struct pm2_thread *thread, void *top, void (*function)(void))
 	thread->sp = sp;
 }
 
-__attribute__((noinline, cold))
-static void overflowed(void)
+__attribute__((cold))
+void pm2_wrong(const char *what)
 {
-	fprintf(stderr, "pm2: node %d: a thread needs more than its stack (give threads more: "
-		"stack_bytes of struct pm2_config)\n", pm2.self);
-	fflush(0);
-	_Exit(1);
+	fflush(stdout);
+	fprintf(stderr, "pm2: node %d: %s\n", pm2.self, what);
+	margay_end_job(1);
 }
 
+/* A long array may skip the canary, so the stack pointer is compared too. */
 void pm2_check_stack(const struct pm2_thread *thread)
 {
-	if (__builtin_expect(thread->canary && *thread->canary != CANARY, 0))
-		overflowed();
+	const uint64_t *here = __builtin_frame_address(0);
+
+	if (__builtin_expect(thread->canary && (*thread->canary != CANARY ||
+						here < thread->canary), 0))
+		pm2_wrong("a thread needs more than its stack (give threads more: stack_bytes of "
+			  "struct pm2_config)");
 }

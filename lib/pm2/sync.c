@@ -97,8 +97,10 @@ int pm2_cond_wait(pm2_cond_t *cond, pm2_mutex_t *mutex)
 	pm2_enter();
 	unlock(mutex);
 	pm2_append(&cond->waiting, pm2.current);
+	pm2.current->flags |= BOUND;
 	pm2_block(WAITS);
 	lock(mutex);
+	pm2.current->flags &= (uint8_t)~BOUND;
 	pm2_leave();
 	return PM2_OK;
 }

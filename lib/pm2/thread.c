@@ -11,6 +11,7 @@ void pm2_thread_begins(void)
 	struct pm2_thread *self = pm2.current;
 
 	*pm2.errno_at = 0;
+	self->flags |= BEGUN;
 	pm2_leave();
 	if (self->flags & CALL)
 		self->service(self->argument, self->argument_bytes, self->result,
@@ -47,8 +48,12 @@ void pm2_thread_exit(void *result)
 {
 	struct pm2_thread *self = pm2.current;
 
+	if (pm2.serving)
+		pm2_wrong("pm2_thread_exit in a quick service");
 	if (self->flags & MAIN)
 		exit(0);
+	if (self->held)
+		pm2_wrong("a thread ends with a mutex locked");
 	pm2_enter();
 	if (!(self->flags & CALL))
 		self->result = result;
@@ -140,10 +145,13 @@ pm2_thread_t pm2_suspect(int node, pm2_thread_t after)
 
 /* ---- joining ---- */
 
+/* What it waits for is in a record of this node. So it may not move before it has run again. */
 void pm2_await(void)
 {
 	pm2.awaited++;
+	pm2.current->flags |= BOUND;
 	pm2_block(WAITS);
+	pm2.current->flags &= (uint8_t)~BOUND;
 	pm2.awaited--;
 }
 
@@ -193,12 +201,13 @@ int pm2_thread_join(pm2_thread_t name, void **result)
 		return PM2_ENOTHREAD;
 	if (name == pm2.current->name)
 		return PM2_EDEADLOCK;
+	pm2_enter();                    /* it stays on this node */
 	if (home == pm2.self) {
-		pm2_enter();
 		error = join_here(name, result);
 		pm2_leave();
 		return error;
 	}
+	pm2_leave();
 	error = pm2_lrpc(home, join_service, &name, sizeof(name), &joined, sizeof(joined));
 	if (error == PM2_OK && joined.error == PM2_OK && result)
 		*result = joined.result;

@@ -21,14 +21,17 @@
  *   instructions except in PM2 and the C library (malloc, stdio and the like), which therefore need
  *   no locks. Data that threads of a node share need one: a mutex, pm2_preempt_off, or an atomic
  *   operation. With a plain `shared++` in two threads, updates get lost. The timer (setitimer,
- *   SIGALRM: both belong to PM2) is set only while more than one thread is ready, or one sleeps
- *   while another runs.
+ *   alarm, SIGALRM: all belong to PM2) is set only while more than one thread is ready, or one
+ *   sleeps while another runs.
  * - Calls of the C library that wait (sleep, read of a pipe, PtlEQWait) stop all threads of the
  *   node.
  * - C++: an exception must be caught before another thread runs (pm2_preempt_off around both).
  * - Thread-local variables (_Thread_local) belong to the node, except errno, which each thread has
  *   for itself.
- * - Results: PM2_OK, or one of the errors below. After an error nothing has changed.
+ * - Results: PM2_OK, or one of the errors below. After an error nothing has changed. Each call that
+ *   has a result may be PM2_ESTATE.
+ * - Some mistakes end the job with status 1 and a line: a stack that is too small (noticed when the
+ *   thread stops), a thread that ends with a mutex locked, pm2_thread_exit in a quick service.
  */
 #ifndef PM2_H
 #define PM2_H
@@ -60,8 +63,10 @@ const char *pm2_error_text(int error);
 struct pm2_config {
 	size_t iso_bytes;       /* bytes of the iso-address area, all nodes' shares together; 0:
 	                           half of the node's memory */
-	size_t stack_bytes;     /* bytes of a thread, with its descriptor; 0: one slot, PM2_SLOT */
-	unsigned quantum_us;    /* of preemption; 0: 10000; ~0u: no preemption */
+	size_t stack_bytes;     /* bytes of a thread, with its descriptor, 4 KB to 16 MB, in whole
+	                           slots; 0: one slot, PM2_SLOT */
+	unsigned quantum_us;    /* of preemption; 0: 10000; ~0u: none: a thread runs until it waits
+	                           or yields, and what arrives waits as long */
 };
 
 #define PM2_SLOT  16384u        /* bytes of a slot: stacks and heaps are made of slots */
@@ -94,16 +99,19 @@ int pm2_thread_create(pm2_thread_t *thread, void *(*function)(void *), void *arg
 /* Waits until the thread has ended, wherever it is, and frees its name. *result, if not null, is
  * what its function returned; a pointer to memory of another node, or to the thread's heap, is not
  * valid. Only one thread can wait for it. PM2_ENOTHREAD, PM2_EDEADLOCK, PM2_EBUSY: another one
- * waits already; PM2_EDEAD: it was on a node that has died, or that node was sending it to another. */
+ * waits already; PM2_EDEAD: it was on a node that has died, or that node was sending it to
+ * another. */
 int pm2_thread_join(pm2_thread_t thread, void **result);
 
-/* No thread will wait for it. PM2_ENOTHREAD; PM2_EINVAL: it was not created on this node. */
+/* No thread will wait for it. PM2_ENOTHREAD; PM2_EBUSY: one waits already; PM2_EINVAL: it was not
+ * created on this node. */
 int pm2_thread_detach(pm2_thread_t thread);
 
 void pm2_thread_exit(void *result) __attribute__((noreturn)); /* main: ends the process */
 pm2_thread_t pm2_thread_self(void); /* 0: main, which cannot be joined */
 void pm2_yield(void);           /* lets the others that are ready run first */
-int pm2_sleep(uint64_t us);     /* at least this long; waits */
+int pm2_sleep(uint64_t us);     /* at least this long; waits. If nothing is ready, the time is
+                                   rounded up to milliseconds */
 
 /* Between the two calls the thread is not preempted; they nest. It may still wait. */
 void pm2_preempt_off(void);
@@ -117,12 +125,14 @@ typedef struct { struct pm2_thread *owner; struct pm2_queue waiting; } pm2_mutex
 typedef struct { struct pm2_queue waiting; } pm2_cond_t;
 
 /* First come, first served. Not recursive: PM2_EDEADLOCK. They must be in static memory or memory
- * of malloc, not in a thread's own. PM2_EBUSY: trylock; PM2_ENOTOWNER: unlock. */
+ * of malloc, not in a thread's own. A thread unlocks them before it ends. lock waits. PM2_EINVAL;
+ * PM2_EBUSY: trylock; PM2_ENOTOWNER: unlock. */
 int pm2_mutex_lock(pm2_mutex_t *mutex);
 int pm2_mutex_trylock(pm2_mutex_t *mutex);
 int pm2_mutex_unlock(pm2_mutex_t *mutex);
 
-/* Unlocks the mutex, waits for a signal, locks it again. PM2_ENOTOWNER. */
+/* Unlocks the mutex, waits for a signal, locks it again. Between signal and lock other threads may
+ * run, so the condition must be tested again. PM2_EINVAL, PM2_ENOTOWNER. */
 int pm2_cond_wait(pm2_cond_t *cond, pm2_mutex_t *mutex);
 int pm2_cond_signal(pm2_cond_t *cond);          /* wakes the thread that has waited longest */
 int pm2_cond_broadcast(pm2_cond_t *cond);
@@ -130,7 +140,8 @@ int pm2_cond_broadcast(pm2_cond_t *cond);
 /* ---- memory that moves with the thread ---- */
 
 /* Like malloc, 16-byte aligned, for the calling thread (not main): the memory moves with the thread
- * and is freed with it. Null: this node's share is used up, or the caller is main. */
+ * and is freed with it. Null: this node's share is used up, `bytes` is 256 MB or more, or the
+ * caller is main. */
 void *pm2_isomalloc(size_t bytes);
 
 /* Only by the thread that owns it; null does nothing. PM2_ENOTOWNER: not from this thread's
@@ -147,8 +158,8 @@ int pm2_migrate_self(int node);
 
 /*
  * Moves another thread, wherever it is and while it computes: preemptive migration. It must be
- * ready. Waits for the node that it is on. PM2_EBUSY: it waits for something, or is being moved;
- * PM2_EHELD, PM2_EINVAL, PM2_ENOTHREAD, PM2_EDEAD.
+ * ready. Waits for the node that it is on. PM2_EBUSY: it waits for something, or has been woken and
+ * has not run yet, or is being moved; PM2_EHELD, PM2_EINVAL, PM2_ENOTHREAD, PM2_EDEAD.
  */
 int pm2_migrate(pm2_thread_t thread, int node);
 
@@ -160,8 +171,9 @@ void pm2_migration_on(void);
 
 /*
  * A service: a function of the program. It gets a copy of the argument on its own stack and leaves
- * its result, of the size that the caller wants, in `result`. It is a thread like any other: it may
- * wait, call other services, and move. The result goes to the caller from the node where it ends.
+ * its result, of the size that the caller wants, in `result`; bytes that it does not write are not
+ * defined. It is a thread like any other: it may wait, call other services, and move; what it has
+ * written to `result` moves with it. The result goes to the caller from the node where it ends.
  */
 typedef void (*pm2_service_t)(const void *argument, size_t bytes, void *result,
 			      size_t result_bytes);
@@ -177,8 +189,9 @@ typedef struct { pm2_thread_t thread; } pm2_call_t;
 int pm2_lrpc(int node, pm2_service_t service, const void *argument, size_t bytes, void *result,
 	     size_t result_bytes);
 
-/* Asynchronous: the caller goes on, and waits later. Until then `result` must stay valid and the
- * waiting thread on this node: so it must be main, or not move. */
+/* Asynchronous: the caller goes on, and waits later, once. Until then `result` must stay valid and
+ * the waiting thread on this node: so it must be main, or not move. begin: as pm2_lrpc; wait:
+ * PM2_EINVAL, PM2_EDEAD, PM2_ENOTHREAD: it has been waited for, or was begun on another node. */
 int pm2_lrpc_begin(int node, pm2_service_t service, const void *argument, size_t bytes,
 		   void *result, size_t result_bytes, pm2_call_t *call);
 int pm2_lrpc_wait(pm2_call_t *call);
@@ -187,7 +200,7 @@ int pm2_lrpc_wait(pm2_call_t *call);
 int pm2_async_lrpc(int node, pm2_service_t service, const void *argument, size_t bytes);
 
 /* Quick: the service runs on the node's scheduler, without a thread. It must not wait, create
- * threads, or make calls: these return PM2_ESTATE there. */
+ * threads, or make calls: these return PM2_ESTATE there, and calls without a result do nothing. */
 int pm2_quick_lrpc(int node, pm2_service_t service, const void *argument, size_t bytes,
 		   void *result, size_t result_bytes);
 int pm2_quick_async_lrpc(int node, pm2_service_t service, const void *argument, size_t bytes);

@@ -4,6 +4,9 @@
  *   pm2_differs           the last node wants another area
  *   pm2_differs address   the last node has its memory at another address
  *   pm2_differs stack     a thread uses more than its stack
+ *   pm2_differs skip      the same, and it does not write to the end of its stack
+ *   pm2_differs mutex     a thread ends with a mutex locked
+ *   pm2_differs quick     a quick service ends a thread
  */
 #include "check.h"
 #include <pm2.h>
@@ -20,6 +23,28 @@ static void *uses_too_much(void *argument)
 	place = large;
 	pm2_yield();
 	return argument;
+}
+
+static void *skips(void *argument)
+{
+	char large[PM2_SLOT + 1000];
+
+	large[0] = 1;
+	place = large;
+	pm2_yield();
+	return argument;
+}
+
+static void *keeps_mutex(void *mutex)
+{
+	EQUAL(pm2_mutex_lock(mutex), PM2_OK);
+	return NULL;
+}
+
+static void ends_thread(const void *argument, size_t bytes, void *result, size_t result_bytes)
+{
+	(void)argument, (void)bytes, (void)result, (void)result_bytes;
+	pm2_thread_exit(NULL);
 }
 
 int main(int argc, char **argv)
@@ -40,6 +65,22 @@ int main(int argc, char **argv)
 		EQUAL(pm2_thread_create(&second, uses_too_much, NULL), PM2_OK);
 		pm2_thread_join(second, NULL);
 	}
+	if (argc > 1 && !strcmp(argv[1], "skip")) {
+		pm2_thread_t first, second;
+
+		EQUAL(pm2_thread_create(&first, skips, NULL), PM2_OK);
+		EQUAL(pm2_thread_create(&second, skips, NULL), PM2_OK);
+		pm2_thread_join(first, NULL);
+	}
+	if (argc > 1 && !strcmp(argv[1], "mutex")) {
+		static pm2_mutex_t mutex;
+		pm2_thread_t name;
+
+		EQUAL(pm2_thread_create(&name, keeps_mutex, &mutex), PM2_OK);
+		pm2_thread_join(name, NULL);
+	}
+	if (argc > 1 && !strcmp(argv[1], "quick"))
+		pm2_quick_lrpc(0, ends_thread, NULL, 0, NULL, 0);
 	pm2_end();
 	return 0;
 }

@@ -159,12 +159,12 @@ int nx_begin_both(long type, const void *sbuf, long scount, long node, long ptyp
 	return 0;
 }
 
-/* Waits for a request and frees it. */
+/* Waits for a request and frees it. Without a message, what the info calls return stays. */
 static int finish(struct request *r)
 {
 	int error = nx_wait(r);
 
-	if (r->tells)
+	if (r->tells && (!error || error == EQMSGLONG))
 		nx_tell(r);
 	nx_free(r);
 	return error;

@@ -155,11 +155,14 @@ void gsync(void)
 		} \
 		return n; \
 	} \
+	int _##name(type x[], long n, type work[]) \
+	{ \
+		return result(global(x, n, sizeof(*x), work, join_##name)); \
+	} \
 	void name(type x[], long n, type work[]) \
 	{ \
-		int error = global(x, n, sizeof(*x), work, join_##name); \
-		if (error) \
-			nx_fatal(#name, error); \
+		if (_##name(x, n, work) < 0) \
+			nx_fatal(#name, errno); \
 	}
 
 GLOBAL(gdsum, double, a + b)

@@ -43,6 +43,9 @@ static void call_handler(struct request *r)
 {
 	nx_handler_t handler = r->handler;
 	long type = r->type, count = (long)r->length, node = r->node;
+	/* What the info calls return to the program stays. */
+	uint64_t info_length = nx.info_length;
+	long info_type = nx.info_type, info_node = nx.info_node, info_ptype = nx.info_ptype;
 
 	if (r->error)
 		nx_fatal("a call with a handler", r->error);
@@ -50,6 +53,10 @@ static void call_handler(struct request *r)
 	nx.in_handler = 1;
 	handler(type, count, node, 0);
 	nx.in_handler = 0;
+	nx.info_length = info_length;
+	nx.info_type = info_type;
+	nx.info_node = info_node;
+	nx.info_ptype = info_ptype;
 }
 
 static void call_handlers(void)

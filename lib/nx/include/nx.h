@@ -23,7 +23,8 @@
  * - A message moves without calls of either side once its receive is posted (crecv, irecv, hrecv):
  *   it lands in the receive's buffer. If a message of up to 4 KB (less in jobs of more than 15 ranks)
  *   comes before its receive, the library keeps it, and csend does not wait for the receive. A longer
- *   one stays at the sender until the receive is posted. Over cards csend to one node (not in a
+ *   one stays at the sender until the receive is posted; so a csend of it to the own node, without
+ *   a posted receive, waits for ever. Over cards csend to one node (not in a
  *   handler) copies messages of up to a quarter of its slots at the receiver, at most 64 KB, and
  *   does not wait for the receive either.
  * - Each rank has 4,096 slots of 256 bytes for early messages, divided equally among all senders,
@@ -153,8 +154,10 @@ long iprobe(long typesel);
 void cprobex(long typesel, long nodesel, long ptypesel, long info[8]);
 long iprobex(long typesel, long nodesel, long ptypesel, long info[8]);
 
-/* Bytes, sender and type of the last crecv, csendrecv, cprobe, successful iprobe, msgwait, or
- * successful msgdone of a receive; -1 if there was none. */
+/* Bytes (of a message that was truncated: all of its bytes), sender and type of the last crecv,
+ * csendrecv, cprobe, successful iprobe, msgwait, or successful msgdone of a receive; -1 if there was
+ * none. A call that ends without a message does not change them. What a handler's calls set holds
+ * in that handler only. */
 long infocount(void);
 long infonode(void);
 long infotype(void);
@@ -166,8 +169,9 @@ long infoptype(void);
  * All ranks call the same one, in the same order, with equal n. Each waits until the others have
  * called it too. Results are the same on all ranks to the last bit, and the same in every run with
  * as many ranks: partial results are combined in a tree whose shape depends only on the ranks. x: n
- * elements, replaced by the result; work: n more, overwritten. EQLEN, EQPBUF, EQHAND, EQNOACT;
- * EQMSGLONG: another rank has called it with a larger n.
+ * elements, replaced by the result; work: n more, overwritten. high: the largest, low: the smallest.
+ * EQLEN, EQPBUF, EQHAND, EQNOACT; EQMSGLONG, EQPARAM: another rank has called it with a larger, a
+ * smaller n. Only a neighbour in the tree notices that: the others wait until it has ended.
  */
 void gsync(void);
 void gdsum(double x[], long n, double work[]);
@@ -184,7 +188,8 @@ void gihigh(long x[], long n, long work[]);
 void gilow(long x[], long n, long work[]);
 
 /* Concatenates the contributions of all ranks in rank order in y, which has room for ylen bytes;
- * *ncnt is their total. xlen may differ from rank to rank. EQMSGLONG: they do not fit. */
+ * *ncnt is their total (ncnt may be null). xlen may differ from rank to rank. Errors as above;
+ * EQMSGLONG: they do not fit. */
 void gcol(const void *x, long xlen, void *y, long ylen, long *ncnt);
 
 /* Like gdsum, with a function of the program: function(x, work) combines xlen bytes at work into
@@ -216,6 +221,18 @@ long _iprobe(long typesel);
 int _cprobex(long typesel, long nodesel, long ptypesel, long info[8]);
 long _iprobex(long typesel, long nodesel, long ptypesel, long info[8]);
 int _gsync(void);
+int _gdsum(double x[], long n, double work[]);
+int _gdprod(double x[], long n, double work[]);
+int _gdhigh(double x[], long n, double work[]);
+int _gdlow(double x[], long n, double work[]);
+int _gssum(float x[], long n, float work[]);
+int _gsprod(float x[], long n, float work[]);
+int _gshigh(float x[], long n, float work[]);
+int _gslow(float x[], long n, float work[]);
+int _gisum(long x[], long n, long work[]);
+int _giprod(long x[], long n, long work[]);
+int _gihigh(long x[], long n, long work[]);
+int _gilow(long x[], long n, long work[]);
 int _gcol(const void *x, long xlen, void *y, long ylen, long *ncnt);
 int _gopf(void *x, long xlen, void *work, long (*function)(void *x, const void *work));
 

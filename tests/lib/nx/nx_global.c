@@ -114,7 +114,24 @@ static void arguments(void)
 {
 	char byte = 0, all[64];
 	long n;
+	double x = 1, work;
+	float single = 1;
+	long number = 1;
 
+	FAILS(_gdsum(&x, -1, &work), EQLEN);
+	FAILS(_gdprod(NULL, 1, &work), EQPBUF);
+	FAILS(_gdhigh(&x, 1, NULL), EQPBUF);
+	FAILS(_gdlow(&x, -1, &work), EQLEN);
+	FAILS(_gssum(&single, -1, &single), EQLEN);
+	FAILS(_gsprod(&single, -1, &single), EQLEN);
+	FAILS(_gshigh(&single, -1, &single), EQLEN);
+	FAILS(_gslow(&single, -1, &single), EQLEN);
+	FAILS(_gisum(&number, -1, &number), EQLEN);
+	FAILS(_giprod(&number, -1, &number), EQLEN);
+	FAILS(_gihigh(&number, -1, &number), EQLEN);
+	FAILS(_gilow(&number, -1, &number), EQLEN);
+	EQUAL(_gdsum(&x, 1, &work), 0);
+	EQUAL((long)x, ranks);
 	FAILS(_gopf(&byte, -1, &byte, longer), EQLEN);
 	FAILS(_gopf(&byte, 1, NULL, longer), EQPBUF);
 	FAILS(_gopf(&byte, 1, &byte, NULL), EQPARAM);

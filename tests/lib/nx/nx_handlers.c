@@ -135,6 +135,43 @@ static void answers(void)
 	passed("answers");
 }
 
+/* A handler's own calls do not change what the program's info calls return. */
+static void looks(long type, long count, long node, long ptype)
+{
+	(void)type, (void)count, (void)node, (void)ptype;
+	EQUAL(iprobe(12), 1);
+	EQUAL(infotype(), 12);
+	EQUAL(infocount(), 3);
+	calls++;
+}
+
+static void info(void)
+{
+	calls = 0;
+	EQUAL(masktrap(1), 0);
+	csend(12, "two", 3, me, 0);
+	hrecv(11, in, 1, looks);
+	csend(11, "x", 1, me, 0);
+	cprobe(12);
+	masktrap(0);
+	wait_for(1);
+	EQUAL(infotype(), 12);
+	crecv(12, in, 3);
+	for (int i = 0; i < 50; i++) {
+		masktrap(1);
+		csend(12, "two", 3, me, 0);
+		hrecv(11, in, 1, looks);
+		csend(11, "x", 1, me, 0);
+		masktrap(0);
+		EQUAL(csendrecv(13, out, 20, me, 0, 13, in + 8, 20), 20);
+		wait_for(i + 2);
+		EQUAL(infotype(), 13);
+		EQUAL(infocount(), 20);
+		crecv(12, in, 3);
+	}
+	passed("info");
+}
+
 static void masked(void)
 {
 	calls = 0;
@@ -163,5 +200,6 @@ int main(void)
 	server();
 	answers();
 	masked();
+	info();
 	return 0;
 }

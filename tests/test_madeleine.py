@@ -18,7 +18,7 @@ LOSS = ("--link", "virtio", "--faults", "seed=7,loss=1%")
 LINKS: dict[str, tuple[str, ...]] = {"shm": (), "virtio": ("--link", "virtio"), "loss": LOSS}
 OVER = pytest.mark.parametrize("over", list(LINKS))
 BUILDS = pytest.mark.parametrize("build", ["", "debug"])
-CASES = [f"ok {case}" for case in ("modes", "kinds", "strings", "pieces")]
+CASES = [f"ok {case}" for case in ("modes", "kinds", "strings", "pieces", "mixed")]
 
 # The mistake, and the message of both libraries.
 WRONG = {

@@ -60,6 +60,8 @@ static void check_overlap(const char *call, int mode, const char *from, uint64_t
 {
 	int sending = mode & (SND_SAFER | SND_LATER);
 
+	if (bytes == 0)
+		return;
 	for (int i = 0; i < out.packs; i++)
 		if (out.packed[i].sending != sending && from < out.packed[i].end &&
 		    out.packed[i].from < from + bytes)

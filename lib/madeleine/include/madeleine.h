@@ -19,7 +19,8 @@
  * - Order: messages from one node to another are received in the order in which they were sent.
  *   Every node has room for 64 unreceived headers from each other node (fewer in jobs of more than
  *   16 ranks), over cards for 256 KB (less in jobs of more than 8 ranks); when it is full,
- *   sendbuf_send waits.
+ *   sendbuf_send waits. The same room is there for messages to oneself: a node that fills it and
+ *   does not receive waits for ever.
  * - Short messages travel with their headers and are copied on both sides: bodies (all that is not
  *   RECV_EXPRESS) of up to MAD_SHORT bytes (madeleine_port.h); over cards, up to 64 KB, and in jobs
  *   of more than 8 ranks up to 512 KB divided by the ranks.
@@ -47,7 +48,7 @@ extern "C" {
  * argv are main's: an MPI below may take arguments out of them, Portals does not. */
 void mad_init(int *argc, char ***argv, int *nodes, int *me);
 
-/* A barrier of all ranks; no message may be under way. */
+/* A barrier of all ranks; no message may be under way. mad_init may be called again after it. */
 void mad_exit(void);
 
 /* Bytes of the program that this library has copied so far: all that is packed with SND_SAFER
@@ -61,8 +62,9 @@ uint64_t mad_copied(void);
 void sendbuf_init(int dest_node);
 
 /*
- * Append nb elements (pack_str: a string with its end, whose length is taken now). The same memory
- * must not be packed twice in a message with different modes. With SND_CHEAPER and RECV_CHEAPER the
+ * Append nb elements, 0 or more (pack_str: a string with its end, whose length is taken now; its
+ * length travels as an express int). The same memory must not be packed twice in a message with
+ * different modes. With SND_CHEAPER and RECV_CHEAPER the
  * bytes go straight from here to where they are unpacked, but in short messages.
  */
 void sendbuf_pack_byte(int mode, const void *data, int nb);

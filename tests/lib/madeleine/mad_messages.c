@@ -176,6 +176,92 @@ static void receive_pieces(void)
 		CHECK(!memcmp(piece(i), expected + i * 100, 100));
 }
 
+/* ---- all kinds, modes and sizes in random order, and packs of nothing ---- */
+
+enum { MIXED_MOST = 40, MIXED_BYTES = 12000, MIXED_ROUNDS = 30 };
+
+static unsigned int mixed_round, mixed_state;
+
+static unsigned int draw(unsigned int below)
+{
+	mixed_state = mixed_state * 1103515245 + 12345;
+	return (mixed_state >> 16) % below;
+}
+
+/* The next piece, the same on both sides. */
+struct mixed { int mode, kind, number; size_t bytes; unsigned int seed; };
+
+static struct mixed draw_mixed(void)
+{
+	static const int numbers[] = { 0, 1, 20, 300, 1000 };
+	static const size_t sizes_of[] = { 1, sizeof(int), sizeof(long), sizeof(float),
+					   sizeof(double) };
+	struct mixed made;
+
+	made.mode = modes[draw(3)] | (draw(2) ? RECV_EXPRESS : RECV_CHEAPER);
+	made.kind = (int)draw(5);
+	made.number = numbers[draw(5)];
+	made.bytes = (size_t)made.number * sizes_of[made.kind];
+	made.seed = draw(1000);
+	return made;
+}
+
+#define BY_KIND(call, made, at) do { \
+	switch ((made).kind) { \
+	case 0: call##_byte((made).mode, (at), (made).number); break; \
+	case 1: call##_int((made).mode, (void *)(at), (made).number); break; \
+	case 2: call##_long((made).mode, (void *)(at), (made).number); break; \
+	case 3: call##_float((made).mode, (void *)(at), (made).number); break; \
+	default: call##_double((made).mode, (void *)(at), (made).number); \
+	} \
+} while (0)
+
+/* What is packed SND_SAFER changes after its pack; SND_LATER is there only when it is sent. */
+static void send_mixed(int to)
+{
+	static _Alignas(16) char from[MIXED_MOST][MIXED_BYTES];
+	struct mixed made[MIXED_MOST];
+
+	mixed_state = mixed_round;
+	sendbuf_init(to);
+	for (int i = 0; i < MIXED_MOST; i++) {
+		made[i] = draw_mixed();
+		if (!(made[i].mode & SND_LATER))
+			fill(from[i], made[i].bytes, made[i].seed);
+		BY_KIND(sendbuf_pack, made[i], from[i]);
+		if (made[i].mode & SND_SAFER)
+			memset(from[i], 0, made[i].bytes);
+		if (made[i].bytes > 20)         /* nothing, in the middle of something */
+			sendbuf_pack_byte(SND_LATER | RECV_CHEAPER, from[i] + 10, 0);
+	}
+	for (int i = 0; i < MIXED_MOST; i++)
+		if (made[i].mode & SND_LATER)
+			fill(from[i], made[i].bytes, made[i].seed);
+	sendbuf_send();
+}
+
+static void receive_mixed(void)
+{
+	static _Alignas(16) char into[MIXED_MOST][MIXED_BYTES];
+	struct mixed made[MIXED_MOST];
+
+	mixed_state = mixed_round;
+	memset(into, 0, sizeof(into));
+	for (int i = 0; i < MIXED_MOST; i++) {
+		made[i] = draw_mixed();
+		BY_KIND(recvbuf_unpack, made[i], into[i]);
+		if (made[i].mode & RECV_EXPRESS)
+			CHECK(is_filled(into[i], made[i].bytes, made[i].seed));
+		if (made[i].bytes > 20)
+			recvbuf_unpack_byte(SND_LATER | RECV_CHEAPER, into[i], 0);
+	}
+	recvbuf_receive_data();
+	for (int i = 0; i < MIXED_MOST; i++) {
+		CHECK(is_filled(into[i], made[i].bytes, made[i].seed));
+		CHECK(!into[i][made[i].bytes]);
+	}
+}
+
 static void passed(const char *name)
 {
 	if (me == 0)
@@ -199,6 +285,9 @@ int main(int argc, char **argv)
 	passed("strings");
 	with_each(send_pieces, receive_pieces);
 	passed("pieces");
+	for (mixed_round = 1; mixed_round <= MIXED_ROUNDS; mixed_round++)
+		with_each(send_mixed, receive_mixed);
+	passed("mixed");
 	mad_exit();
 	return 0;
 }

@@ -64,8 +64,8 @@ void sendbuf_init(int dest_node);
 /*
  * Append nb elements, 0 or more (pack_str: a string with its end, whose length is taken now; its
  * length travels as an express int). The same memory must not be packed twice in a message with
- * different modes. With SND_CHEAPER and RECV_CHEAPER the
- * bytes go straight from here to where they are unpacked, but in short messages.
+ * different modes. With SND_CHEAPER and RECV_CHEAPER the bytes go straight from here to where they
+ * are unpacked, but in short messages.
  */
 void sendbuf_pack_byte(int mode, const void *data, int nb);
 void sendbuf_pack_int(int mode, const int *elems, int nb);

@@ -24,9 +24,9 @@
  *   it lands in the receive's buffer. If a message of up to 4 KB (less in jobs of more than 15 ranks)
  *   comes before its receive, the library keeps it, and csend does not wait for the receive. A longer
  *   one stays at the sender until the receive is posted; so a csend of it to the own node, without
- *   a posted receive, waits for ever. Over cards csend to one node (not in a
- *   handler) copies messages of up to a quarter of its slots at the receiver, at most 64 KB, and
- *   does not wait for the receive either.
+ *   a posted receive, waits for ever. Over cards csend to one node (not in a handler) copies
+ *   messages of up to a quarter of its slots at the receiver, at most 64 KB, and does not wait for
+ *   the receive either.
  * - Each rank has 4,096 slots of 256 bytes for early messages, divided equally among all senders,
  *   at most 1,024 each. A sender whose share is used up waits in csend (up to a quarter of it may
  *   be free without the sender knowing). isend returns, and the message leaves later, in order,

@@ -15,6 +15,7 @@ INCLUDE = TOP / "lib" / "fm" / "include"
 # Bytes: messages per measurement.
 SIZES = {16: 400_000, 64: 400_000, 256: 400_000, 512: 300_000, 1024: 200_000, 4096: 100_000,
          16384: 30_000, 65536: 8_000, 262144: 2_000, 1048576: 640}
+QUICK_SIZES = (1024,)
 # The share aimed at, in per cent, by the size from which it holds: of Portals, and of Fast Messages
 # 2.x.
 OF_PUTS = {1024: 85}
@@ -55,7 +56,8 @@ def latency(bench: Bench, link: str, plain: str) -> None:
 def streams(bench: Bench, link: str, plain: str, layers: dict[int, str]) -> None:
     """Bandwidth by size: of puts, of both generations, and of the layer over each."""
     way = ("-n", "2", "--link", link, *DIRECT[link])
-    for size, count in SIZES.items():
+    for size in QUICK_SIZES if bench.quick else SIZES:
+        count = SIZES[size]
         number = bench.number(count if link == "shm" else count // 8, 64)
         put = bench.margay(*way, app("put"), "stream", str(size), number, *ASLEEP[link])["MBps"]
         near = link == "shm"

@@ -62,8 +62,8 @@ typedef struct FM_stream FM_stream;
  * with a line on stderr; the library checks for it in FM_receive, and when the handler waits or
  * returns. The handler may call FM_receive, the calls that send, and FM_stream_bytes. It must
  * return FM_CONTINUE. Bytes of its message that it has not received are discarded. If it sends
- * without credit, it is descheduled until credit comes; meanwhile further messages from the rank
- * whose message it is reading wait, and so do messages of other ranks that came after them.
+ * without credit, it is descheduled until credit comes. Until then the next message of the same
+ * sender waits, and all messages wait that came after that one.
  */
 typedef int FM_handler(FM_stream *stream, unsigned sender);
 #define FM_CONTINUE 0

@@ -62,8 +62,8 @@ uint64_t mad_copied(void);
 void sendbuf_init(int dest_node);
 
 /*
- * Append nb elements, 0 or more (pack_str: a string with its end, whose length is taken now; its
- * length travels as an express int). The same memory must not be packed twice in a message with
+ * Append nb elements, 0 or more. pack_str appends a string with its end: its length is taken now,
+ * and travels as an express int. The same memory must not be packed twice in a message with
  * different modes. With SND_CHEAPER and RECV_CHEAPER the bytes go straight from here to where they
  * are unpacked, but in short messages.
  */

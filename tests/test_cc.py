@@ -239,10 +239,10 @@ def test_run_takes_a_runnable_script(margay, tmp_path):
     assert "MARGAY_RUN_OPTIONS: sub is not an option" in run.status(125).stderr
     run = margay("run", "sub/an echo", env={"MARGAY_RUN_OPTIONS": "--men 64"}).status(125)
     assert "unknown option --men" in run.stderr and "MARGAY_RUN_OPTIONS adds: --men 64" in run.stderr
-    script = (tmp_path / "sub" / "an echo").read_text()
+    script = (tmp_path / "sub" / "an echo").read_text(encoding="latin-1")
     for damaged in (script[:script.index("exec")], script.replace(".elf'", ".elf"),
                     script.replace(' "$@"', "")):
-        (tmp_path / "damaged").write_text(damaged)
+        (tmp_path / "damaged").write_text(damaged, encoding="latin-1")
         assert "damaged is a script" in margay("run", "damaged").status(125).stderr
     (tmp_path / "sub" / "an echo.elf").unlink()
     assert "an echo.elf: No such file" in margay("run", "sub/an echo").status(125).stderr
@@ -252,8 +252,12 @@ CMAKE = """\
 cmake_minimum_required(VERSION 3.13)
 project(echo C)
 include(CheckCSourceRuns)
+include(CheckTypeSize)
+include(TestBigEndian)
 check_c_source_runs("int main(void) { return 0; }" RUNS)
-message("RUNS=${RUNS}")
+check_type_size(short SHORT)
+test_big_endian(BIG_ENDIAN)
+message("RUNS=${RUNS} SHORT=${SHORT} POINTER=${CMAKE_SIZEOF_VOID_P} BIG=${BIG_ENDIAN}")
 add_executable(echo echo.c)
 enable_testing()
 add_test(NAME target COMMAND echo by-target)
@@ -264,12 +268,14 @@ add_test(NAME shell COMMAND sh -c "$<TARGET_FILE:echo> by-shell | tail -n 1")
 
 
 def test_cmake_runs_runnable_programs(margay, tmp_path):
-    """ctest's tests by a target's name, its file, mpiexec and a shell, all with --runnable."""
+    """CMake's questions about sizes and the order of bytes, which it answers by text in a linked
+    program. ctest's tests by a target's name, its file, mpiexec and a shell. All with --runnable."""
     (tmp_path / "CMakeLists.txt").write_text(CMAKE)
     (tmp_path / "echo.c").write_text(ECHO)
     cmake, ctest = Path("/usr/bin/cmake"), Path("/usr/bin/ctest")
     margay("-B", "out", f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake/margay.cmake",
-           "-DCMAKE_EXE_LINKER_FLAGS=--runnable", program=cmake).ok().says("^RUNS=1$")
+           "-DCMAKE_EXE_LINKER_FLAGS=--runnable", program=cmake
+           ).ok().says("^RUNS=1 SHORT=2 POINTER=8 BIG=0$")
     margay("--build", "out", program=cmake).ok()
     run = margay("--test-dir", "out", "-V", program=ctest).ok()
     for way, times in (("target", 1), ("file", 1), ("rank", 2), ("shell", 1)):

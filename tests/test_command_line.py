@@ -173,3 +173,11 @@ def test_dry_run_over_shared_memory_says_what_is_missing(margay, app):
     run.says("^margay: pasted, each line boots its node alone: shared memory needs the launcher$")
     pasted = margay("-c", run.lines[1] + "; true", program="/bin/bash").ok()
     assert "hello from rank 1 of 2 on node1" in pasted.stdout
+
+
+@pytest.mark.parametrize("command", ["run", "gdb", "iso", "pxe"])
+def test_an_application_without_a_name(command):
+    """As when a shell's variable is not set: `margay run "$APP"`."""
+    with pytest.raises(MargayError, match="the application's name is empty") as caught:
+        options.parse(["", "-n", "2"], command)
+    assert caught.value.cure.startswith("usage: margay ")

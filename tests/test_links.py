@@ -73,11 +73,20 @@ def test_contradictions_name_a_cause_and_a_cure(words, cause):
     (["--mtu", "9000"], "--mtu needs network cards"),
     (["--link", "e1000e", "--mtu", "511"], "--mtu 511 is out of range"),
     (["--link", "e1000e", "--mtu", "65550"], "--mtu 65550 is out of range"),
+    (["--link", "e1000e", "--mtu", "9231"], "frames of e1000e cards have at most 9230 bytes"),
+    (["--link", "e1000", "--mtu", "16125"], "frames of e1000 cards have at most 16124 bytes"),
+    (["--link", "none", "-n", "2"], "--link none: 2 nodes without a link cannot form a job"),
     (["--link", "e1000e", "--on-death", "restart"], "unknown option --on-death")])
 def test_an_image_contradicts_itself(words, cause):
     with pytest.raises(MargayError, match=cause) as caught:
         options.parse([*words, "-o", "f.iso", "app"], "iso")
     assert caught.value.cure
+
+
+@pytest.mark.parametrize("link, most", [("e1000e", 9230), ("e1000", 16124), ("virtio", 65549)])
+def test_an_image_takes_the_longest_frame_of_its_cards(link, most):
+    parsed = options.parse(["--link", link, "--mtu", str(most), "-o", "f.iso", "app"], "iso")
+    assert f" mtu={most} " in grub.grub_config(parsed, "/boot")
 
 
 def test_the_patience_option_reaches_the_image():

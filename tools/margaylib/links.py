@@ -27,10 +27,11 @@ CARD_TESTS = {"frames", "framesizes"}     # self-tests that have the cards to th
 class Card:
     """A network card as QEMU makes it, and the machine type that suits it."""
 
-    def __init__(self, device: str, properties: str, machine: str, longest: int = 0) -> None:
+    def __init__(self, device: str, properties: str, machine: str, mtu: int, longest: int = 0) -> None:
         self.device = device
         self.properties = properties
         self.machine = machine
+        self.mtu = mtu            # longest frame of a board's card, in bytes without the CRC
         self.longest = longest    # longest frame in bytes, where a board's card takes shorter ones; else 0
 
 
@@ -38,12 +39,12 @@ CARDS = {
     # Without ioeventfd a doorbell costs the guest less, and two nodes on two cores need no third
     # thread. Frames of up to 65,549 bytes.
     "virtio": Card("virtio-net-pci-non-transitional", "host_mtu=65535,mq=off,ioeventfd=off",
-                   "microvm"),
+                   "microvm", mtu=65549),
     # No interrupt delay of up to 128 us. On microvm interrupts do not work.
-    "e1000": Card("e1000", "mitigation=off", "pc"),
+    "e1000": Card("e1000", "mitigation=off", "pc", mtu=16124),
     # Any length, if damaged frames are accepted too. 32 KiB of payload and the header: a message of
     # 64 KiB is two equal frames. The real card takes 9,234 bytes with the CRC.
-    "e1000e": Card("e1000e", "", "microvm", longest=32960),
+    "e1000e": Card("e1000e", "", "microvm", mtu=9230, longest=32960),
 }
 LINKS = ("shm", *CARDS)
 NO_DISC = ("microvm",)        # machine types that cannot boot an image
@@ -141,6 +142,8 @@ def check(options: RunOptions, command: str) -> None:
         _check_restart(options, command, cure)
     elif options.restarts:
         raise MargayError("--restarts: no node is restarted", "add --on-death restart, or leave it out")
+    if options.link == "none":
+        _check_alone(options, command, cure)
     if options.link not in CARDS:
         for name in (*OF_CARDS, *OF_SWITCH, "direct"):
             if getattr(options, name):
@@ -156,6 +159,10 @@ def check(options: RunOptions, command: str) -> None:
     options.cards = options.cards or 1 + options.bulk
     if command in ("iso", "pxe"):
         options.mtu = options.mtu or ETHERNET_MTU
+        most = CARDS[options.link].mtu
+        if options.mtu > most:
+            raise MargayError(f"--mtu {options.mtu}: frames of {options.link} cards have at most "
+                              f"{most} bytes", f"use --mtu {most} or less")
         return
     if options.direct and options.nodes != 2:
         raise MargayError("--direct joins two nodes without a switch", "use -n 2")
@@ -173,6 +180,15 @@ def check(options: RunOptions, command: str) -> None:
         raise MargayError(f"{options.nodes} nodes with {options.cards} cards each and "
                           f"{len(options.test_ports)} test ports need {ports} ports, and the "
                           f"switch has {MOST_PORTS}", "use fewer nodes, --cards or --test-port")
+
+
+def _check_alone(options: RunOptions, command: str, cure: str) -> None:
+    """A node without a link is a board alone."""
+    if command not in ("iso", "pxe"):
+        raise MargayError("--link none has no launcher", "it is for margay iso; use --link shm")
+    if options.nodes > 1:
+        raise MargayError(f"--link none: {options.nodes} nodes without a link cannot form a job",
+                          f"{cure}, or leave -n out")
 
 
 def _check_restart(options: RunOptions, command: str, cure: str) -> None:

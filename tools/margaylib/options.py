@@ -260,8 +260,8 @@ class Words:
 
     def application(self, options: RunOptions, command: str) -> None:
         rest = self.args[self.at:]
-        if not rest:
-            raise MargayError("no application is named",
+        if not rest or not rest[0]:
+            raise MargayError("the application's name is empty" if rest else "no application is named",
                               f"usage: margay {command} [options] APP [arguments]")
         options.app, options.args = rest[0], rest[1:]
         if command in GRUB_TABLES:
@@ -550,8 +550,6 @@ def _check(options: RunOptions, command: str) -> None:
     if command in GRUB_TABLES:
         from .grub import check_boards
         check_boards(options, command)
-    elif options.link == "none":
-        raise MargayError("--link none has no launcher", "it is for margay iso; use --link shm")
 
 
 def check_among(name: str, number: int, nodes: int) -> None:

@@ -395,6 +395,8 @@ static long probe(long typesel, long nodesel, long ptypesel, long info[8], int w
 
 	if (!error)
 		error = nx_selector(typesel, &bits, &ignore);
+	if (!error && waits && (bits & BITS_FORCE))
+		error = EQTYPE;         /* no message of a force type waits for a receive */
 	if (!error && waits && nx.in_handler)
 		error = EQHAND;
 	if (error)

@@ -39,7 +39,7 @@ const char *nx_error_text(int error)
 {
 	static const char *const texts[] = {
 		"no such node", "no such ptype: there is 0",
-		"this type is not allowed: 0 to 999999999, force types, or a selector of a receive",
+		"this type is not allowed: 0 to 999999999, a selector, force types (not in cprobe)",
 		"a negative length", "memory that is not the program's, or that it may not write",
 		"the message is longer than the buffer",
 		"all message ids are in use: msgwait frees them",

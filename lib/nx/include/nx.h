@@ -148,7 +148,9 @@ void msgcancel(long mid);
 /* ---- probes and information ---- */
 
 /* Whether a message that the selector matches has come and no receive has taken it: iprobe returns
- * 1 or 0, cprobe waits for one. EQTYPE, EQNODE, EQPID; cprobe: EQHAND, EQNOACT. */
+ * 1 or 0, cprobe waits for one. EQTYPE, EQNODE, EQPID; cprobe: EQHAND, EQNOACT. No message of a
+ * force type is ever kept: for such a type iprobe returns 0, and cprobe and cprobex, which would
+ * wait for ever, fail with EQTYPE. */
 void cprobe(long typesel);
 long iprobe(long typesel);
 void cprobex(long typesel, long nodesel, long ptypesel, long info[8]);

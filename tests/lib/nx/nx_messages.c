@@ -281,6 +281,8 @@ static void arguments(void)
 	FAILS(_crecvx(0, &byte, 1, ranks, -1, NULL), EQNODE);
 	FAILS(_crecvx(0, &byte, 1, 0, 3, NULL), EQPID);
 	FAILS(_iprobe(1500000000L - 450000000L), EQTYPE);
+	FAILS(_cprobe(NX_FORCE_TYPE), EQTYPE);
+	FAILS(_cprobex(NX_FORCE_TYPE + 7, right, 0, NULL), EQTYPE);
 	FAILS(_msgwait(-1), EQMID);
 	FAILS(_msgwait(123456789), EQMID);
 	FAILS(_msgdone(NX_IDS + 100), EQMID);

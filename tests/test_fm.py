@@ -91,6 +91,13 @@ def test_64(margay, app, program, args):
     done(margay, "-n", 64, "--mem", 48, app(program), *args, timeout=600)
 
 
+@pytest.mark.parametrize("ranks, most", [(1, 65536), (256, 4096), (257, 2048)])
+def test_small_pieces_fill_no_more_than_a_packet(margay, app, ranks, most):
+    """Which is shorter than what is gathered at most, in jobs of more than 256 ranks."""
+    run = margay("run", "--no-prefix", app("fm_packets"), ranks).ok()
+    assert run.lines == [f"packets of {most} bytes"], run.describe()
+
+
 @pytest.mark.parametrize("over", ["shm", "virtio"])
 @pytest.mark.parametrize("what", ["credit", "handler", "rest", "speaks", "barrier", "credit busy",
                                   "handler busy", "rest busy", "barrier busy"])

@@ -169,6 +169,7 @@ struct fm {
 	unsigned rank, ranks;
 	unsigned units, unit_shift;     /* units of a ring; log2 of a unit's bytes */
 	size_t packet_bytes, ring_bytes;
+	size_t gather_bytes;            /* GATHER_BYTES, or a packet's if they are fewer */
 	size_t inline_bytes;            /* PTL_SR_INLINE */
 	size_t one_packet;              /* longest packet that a put reads before it returns */
 	char *rings;

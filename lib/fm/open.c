@@ -20,6 +20,9 @@ static unsigned power_below(unsigned n)
 	return 1u << (31 - __builtin_clz(n));
 }
 
+_Static_assert(RINGS_BYTES / FM_RANKS / PACKETS_OF_RING >= GATHER_PIECE,
+	       "a piece that is gathered fits into a packet");
+
 /* Chooses the sizes of ring, units and packets by the number of ranks. */
 static void choose_sizes(void)
 {
@@ -29,6 +32,7 @@ static void choose_sizes(void)
 	fm.units = UNITS_OF_ALL / power_below(2 * fm.ranks - 1);
 	fm.unit_shift = (unsigned)__builtin_ctz((unsigned)fm.ring_bytes / fm.units);
 	fm.packet_bytes = fm.ring_bytes / PACKETS_OF_RING;
+	fm.gather_bytes = fm.packet_bytes < GATHER_BYTES ? fm.packet_bytes : GATHER_BYTES;
 }
 
 static int open_memory(void)

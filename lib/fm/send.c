@@ -279,13 +279,13 @@ static int send_slowly(struct outgoing *out, const void *buf, size_t bytes)
 		return 0;
 	last = bytes == out->size - out->sent;
 	if (!last || out->gathered > FM_INLINE) {
-		if (small && out->gathered + bytes <= GATHER_BYTES) {
+		if (small && out->gathered + bytes <= fm.gather_bytes) {
 			gather(out, buf, bytes);
 			return last ? flush(out) : 0;
 		}
 		if (out->gathered > FM_INLINE && flush(out))
 			return -1;
-		if (small && !last)
+		if (small && !last && !out->gathered)
 			return gather(out, buf, bytes);
 	}
 	if (send_bytes(out, buf, bytes))

@@ -184,6 +184,15 @@ def test_a_socket_whose_peer_ends_in_the_middle_of_a_message(margay, app, over):
     done(margay, *LINKS[over], "-n", 17, "--mem", 40, app("fm_sockets"), "leaves")
 
 
+@pytest.mark.parametrize("faults", ["", *(f"loss=20%,seed={seed}" for seed in (1, 2, 3))])
+def test_last_bytes_of_ranks_that_end_at_once(margay, app, faults):
+    """Frames are retransmitted after the rank's end is known: they come, and then the close."""
+    words = ("--faults", faults) if faults else ()
+    run = margay("run", "-n", 8, "--mem", 40, "--link", "virtio", *words,
+                 app("fm_sockets"), "last").ok()
+    assert run.of_rank(0) == ["done"], run.describe()
+
+
 @pytest.mark.parametrize("over", ["shm", "virtio"])
 @pytest.mark.parametrize("program, how", [
     (layer, how) for layer in ("fm_match1", "fm_match2") for how in ("death", "tests")] + [

@@ -164,6 +164,11 @@ int fm_probe(struct peer *peer)
 	return peer->dead;
 }
 
+int fm_may_come(const struct peer *peer)
+{
+	return fm.stage_pool && !peer->died && fm_now() < peer->dead_at + ENDED_MS;
+}
+
 int FM_check(unsigned rank)
 {
 	if (!fm.opens || rank >= fm.ranks) {
@@ -172,7 +177,7 @@ int FM_check(unsigned rank)
 	}
 	if (!fm_probe(&fm.peers[rank]))
 		return 0;
-	errno = EHOSTDOWN;
+	errno = fm_may_come(&fm.peers[rank]) ? ESHUTDOWN : EHOSTDOWN;
 	return -1;
 }
 

@@ -257,13 +257,6 @@ size_t fm_take_packet(void)
 
 /* ---- other reasons for handlers to go on ---- */
 
-/* Over cards the kernel of a rank that has ended still retransmits. So after lost frames the news
- * of the end may arrive before the rank's last messages. */
-static int may_still_come(const struct peer *peer)
-{
-	return fm.stage_pool && !peer->died && fm_now() < peer->dead_at + ENDED_MS;
-}
-
 /* The rest of a dead rank's messages will not come: all its packets were taken. Returns how many
  * handlers went on. */
 static int serve_dead(struct peer *peer)
@@ -318,7 +311,7 @@ int fm_serve(void)
 		for (unsigned rank = 0; rank < fm.ranks; rank++) {
 			if (!fm.peers[rank].dead)
 				continue;
-			if (may_still_come(&fm.peers[rank]))
+			if (fm_may_come(&fm.peers[rank]))
 				fm.deaths++;
 			else
 				served += serve_dead(&fm.peers[rank]);

@@ -252,6 +252,11 @@ void fm_dead(struct peer *peer);
 /* Probes a peer and waits for the answer. 1: it is dead. credit.c */
 int fm_probe(struct peer *peer);
 
+/* Whether messages of a rank that is gone may still come. Over cards the kernel of a rank that has
+ * ended still retransmits: after lost frames the news of the end may arrive before the rank's last
+ * messages. credit.c */
+int fm_may_come(const struct peer *peer);
+
 /* Whether a wait must look for deaths: PROBE_MS have passed since the last 1, whatever has come
  * meanwhile. credit.c */
 int fm_is_due(void);

@@ -31,7 +31,7 @@ struct socket {
 	enum state state;
 	int blocking;
 	int closed, ended;      /* by this end; by the other end */
-	int gone;               /* the other rank is gone */
+	int gone;               /* the other rank is gone; see is_over */
 	int receiving;          /* a handler receives its bytes: the number is not free yet */
 	int64_t look_at;        /* when to check next whether it is, ms */
 	unsigned rank, port;
@@ -238,6 +238,7 @@ static int handle(FM_stream *stream, unsigned sender)
 		break;
 	case SOCKET_CLOSED:
 		s->ended = 1;
+		s->gone = 0;            /* it ended after this */
 		free_if_over(s);
 		break;
 	default:
@@ -270,6 +271,12 @@ static void look_for_death(struct socket *s)
 		return;
 	FM_extract(SIZE_MAX);
 	s->gone = !s->ended;
+}
+
+/* The other rank is gone, and nothing more of what it has sent can come. */
+static int is_over(const struct socket *s)
+{
+	return s->gone && !(FM_check(s->rank) && errno == ESHUTDOWN);
 }
 
 /* Takes a packet, or waits for one. */
@@ -459,7 +466,7 @@ ssize_t FMS_recv(int socket, void *buf, size_t bytes)
 		s->wanted = buf;
 		s->room = bytes;
 		s->landed = 0;
-		while (s->landing || (s->wanted && s->filled == 0 && !s->ended && !s->gone)) {
+		while (s->landing || (s->wanted && s->filled == 0 && !s->ended && !is_over(s))) {
 			if (step(s)) {
 				s->wanted = 0;
 				return -1;
@@ -473,7 +480,7 @@ ssize_t FMS_recv(int socket, void *buf, size_t bytes)
 	}
 	if (s->filled)
 		return from_buffer(s, buf, bytes);
-	if (s->gone)
+	if (is_over(s))
 		return fail(ECONNRESET);
 	return s->ended ? 0 : fail(EAGAIN);
 }
@@ -524,15 +531,16 @@ int FMS_set_blocking(int socket, int blocking)
 
 static short ready(const struct socket *s)
 {
+	int over = is_over(s);
 	short is = 0;
 
 	if (s->state == LISTENS)
 		return s->waiting_count ? FMS_IN : 0;
-	if (s->filled || s->ended || s->gone)
+	if (s->filled || s->ended || over)
 		is |= FMS_IN;
 	if (s->state == OPEN && (s->window || s->ended || s->gone))
 		is |= FMS_OUT;
-	if (s->ended || s->gone)
+	if (s->ended || over)
 		is |= FMS_HUP;
 	return is;
 }

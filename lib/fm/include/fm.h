@@ -151,8 +151,9 @@ int FM_extract(size_t bytes);
  * all ranks count as dead. [M] */
 int FM_wait(int ms);
 
-/* Checks whether a rank lives: 0, or -1 with EHOSTDOWN. Waits for its kernel's answer. Handlers may
- * call it. [M] */
+/* Checks whether a rank lives: 0, or -1 with EHOSTDOWN, or with ESHUTDOWN: it has ended by itself,
+ * and its last messages may still come (over cards, for 2 s). Waits for its kernel's answer.
+ * Handlers may call it. [M] */
 int FM_check(unsigned rank);
 
 /* ---- limits and counters [M] ---- */

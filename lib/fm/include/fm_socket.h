@@ -14,7 +14,8 @@
  * Results: 0 or more, or -1 with errno: EBADF: no such socket; EINVAL: wrong argument, wrong kind
  * of socket for this call, or Fast Messages is not initialised; EBUSY: called by a handler;
  * ECONNRESET: the other rank is gone (calls that wait or fail with EAGAIN check every 200 ms) and
- * what had come of it has been received; ENOTCONN: not connected (yet). FMS_connect, FMS_send and
+ * all that it had sent has been received: over cards FMS_recv and FMS_poll report it 2 s after a
+ * rank has ended by itself; ENOTCONN: not connected (yet). FMS_connect, FMS_send and
  * FMS_close fail with EAGAIN, blocking or not, while the program itself has all messages to that
  * rank open: see FM_begin_message.
  */

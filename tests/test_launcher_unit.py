@@ -159,10 +159,10 @@ def test_grub_quoting(argument):
 
 
 def test_grub_config():
-    parsed = options.parse(["app", "-n", "2", "-o", "x.iso", "--link", "virtio", "--", "a b"], "iso")
+    parsed = options.parse(["app", "-n", "2", "-o", "x.iso", "--link", "none", "--", "a b"], "iso")
     text = grub.grub_config(parsed, "/boot")
     assert text.count("menuentry") == 2
-    assert "--margay $exit node=1 rank=1 n=2 link=frames " in text and "app a%20b\n" in text
+    assert "--margay $exit node=1 rank=1 n=2 link=none" in text and "app a%20b\n" in text
     assert "set timeout=-1\n" in text and "stay=1" not in text
 
 

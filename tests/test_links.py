@@ -75,7 +75,6 @@ def test_contradictions_name_a_cause_and_a_cure(words, cause):
     (["--link", "e1000e", "--mtu", "65550"], "--mtu 65550 is out of range"),
     (["--link", "e1000e", "--mtu", "9231"], "frames of e1000e cards have at most 9230 bytes"),
     (["--link", "e1000", "--mtu", "16125"], "frames of e1000 cards have at most 16124 bytes"),
-    (["--link", "none", "-n", "2"], "--link none: 2 nodes without a link cannot form a job"),
     (["--link", "e1000e", "--on-death", "restart"], "unknown option --on-death")])
 def test_an_image_contradicts_itself(words, cause):
     with pytest.raises(MargayError, match=cause) as caught:

@@ -102,6 +102,15 @@ def test_show(margay, tmp_path, command, compiler, libraries):
 
 
 @with_mpi
+def test_echo(margay, tmp_path):
+    """It prints the command of -show, and runs it."""
+    shown = margay("-show", "-c", SOURCES / "hello.c", program=TOOLS / "mpicc").ok().stdout
+    run = margay("-echo", "-c", SOURCES / "hello.c", program=TOOLS / "mpicc").ok()
+    assert run.stderr == shown and not run.stdout
+    assert (tmp_path / "hello.o").exists()
+
+
+@with_mpi
 def test_flags_are_enough(margay, tmp_path):
     """margay cc with the options of -compile_info and -link_info makes the same program as
     mpicc."""
@@ -124,7 +133,8 @@ def test_flags_are_enough(margay, tmp_path):
 def test_mpis_libraries_may_be_named(margay, tmp_path):
     """As makefiles do for MPICH, without -L. They keep their place: -lprofile behind -lmpifort
     counts the sends of a program in Fortran."""
-    for words in (["-lmpi"], ["-lmpich", "-lmpl", "-lopa", "-lpthread"], ["-lpmpich", "-lmpich"]):
+    for words in (["-lmpi"], ["-lmpich", "-lmpl", "-lopa", "-lpthread"], ["-lpmpich", "-lmpich"],
+                  ["-Wl,--no-relax,-lmpi"]):
         margay(SOURCES / "hello.c", *words, "-o", "job.elf", program=TOOLS / "mpicc").ok()
     margay(SOURCES / "hello.cc", "-lmpichcxx", "-lmpich", "-o", "job.elf",
            program=TOOLS / "mpicxx").ok()

@@ -142,8 +142,6 @@ def check(options: RunOptions, command: str) -> None:
         _check_restart(options, command, cure)
     elif options.restarts:
         raise MargayError("--restarts: no node is restarted", "add --on-death restart, or leave it out")
-    if options.link == "none":
-        _check_alone(options, command, cure)
     if options.link not in CARDS:
         for name in (*OF_CARDS, *OF_SWITCH, "direct"):
             if getattr(options, name):
@@ -180,15 +178,6 @@ def check(options: RunOptions, command: str) -> None:
         raise MargayError(f"{options.nodes} nodes with {options.cards} cards each and "
                           f"{len(options.test_ports)} test ports need {ports} ports, and the "
                           f"switch has {MOST_PORTS}", "use fewer nodes, --cards or --test-port")
-
-
-def _check_alone(options: RunOptions, command: str, cure: str) -> None:
-    """A node without a link is a board alone."""
-    if command not in ("iso", "pxe"):
-        raise MargayError("--link none has no launcher", "it is for margay iso; use --link shm")
-    if options.nodes > 1:
-        raise MargayError(f"--link none: {options.nodes} nodes without a link cannot form a job",
-                          f"{cure}, or leave -n out")
 
 
 def _check_restart(options: RunOptions, command: str, cure: str) -> None:

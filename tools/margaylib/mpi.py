@@ -6,6 +6,7 @@ They add MPI's folder and libraries to the arguments, and answer like MPICH's co
 """
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from .compile import SHOW, SHOW_PART, CcPlan, compile_and_link, plan
@@ -14,6 +15,7 @@ from .libraries import MPI_ARCHIVES
 from .paths import COMMAND, built
 
 OPTION = "--mpi"
+ECHO = "-echo"                           # prints the margay command, and runs it
 # The subcommand of each name, and the libraries of the language's binding.
 COMPILERS = {"cc": "gcc", "c++": "g++", "fortran": "gfortran"}
 BINDINGS = {CPLUSPLUS.word: ["mpicxx"], FORTRAN.word: ["mpifort"]}
@@ -27,7 +29,7 @@ FOLDERS = {"-showme:incdirs": "include", "--showme:incdirs": "include",
 
 def mpi(args: list[str], language: Language) -> int:
     """The exit status of the compiler, or 0 if a question was answered."""
-    words = [word for word in args if word != OPTION]
+    words = [part for word in args if word not in (OPTION, ECHO) for part in _apart(word)]
     question = next((word for word in words if word in SHOW_PART or word in FOLDERS), "")
     if question:
         print(_answer(question, language))
@@ -37,12 +39,16 @@ def mpi(args: list[str], language: Language) -> int:
     show = any(word in SHOW for word in words)
     words = [word for word in words if word not in SHOW]
     if show and all(word.startswith("-") for word in words):
-        return _show(words, language, True)           # without a file: shows a link
+        print(_shown(words, language, True))          # without a file: shows a link
+        return 0
     steps = plan([word for word in words if not _archive(word)], language)
     if steps.asks_library:
         return _say_library(steps)
     if show:
-        return _show(words, language, steps.links)
+        print(_shown(words, language, steps.links))
+        return 0
+    if ECHO in args:
+        print(_shown(words, language, steps.links and bool(steps.inputs)), file=sys.stderr)
     if not steps.inputs:
         return compile_and_link(words, language)
     libraries = []
@@ -58,6 +64,14 @@ def _flags(language: Language) -> list[str]:
 
 def _archive(word: str) -> str:
     return MPI_ARCHIVES.get(word[2:], "") if word.startswith("-l") else ""
+
+
+def _apart(word: str) -> list[str]:
+    """An option for the linker that names a library of MPI, as -Wl,-lmpi, in separate words."""
+    parts = word.split(",")[1:] if word.startswith("-Wl,") else []
+    if not any(_archive(part) for part in parts):
+        return [word]
+    return [part if _archive(part) else f"-Wl,{part}" for part in parts]
 
 
 def _named(words: list[str], build: bool) -> list[str]:
@@ -89,13 +103,12 @@ def _answer(question: str, language: Language) -> str:
     return join(_libraries(language, True))
 
 
-def _show(words: list[str], language: Language, links: bool) -> int:
+def _shown(words: list[str], language: Language, links: bool) -> str:
     from shlex import join
     compiler = str(Path(COMMAND).with_name(f"x86_64-margay-{COMPILERS[language.word]}"))
     words = _named(words, False) if links else words
-    print(join([compiler, *_flags(language), *words, *_includes(False),
-                *(_libraries(language, False) if links else [])]))
-    return 0
+    return join([compiler, *_flags(language), *words, *_includes(False),
+                 *(_libraries(language, False) if links else [])])
 
 
 def _say_library(steps: CcPlan) -> int:

@@ -550,6 +550,8 @@ def _check(options: RunOptions, command: str) -> None:
     if command in GRUB_TABLES:
         from .grub import check_boards
         check_boards(options, command)
+    elif options.link == "none":
+        raise MargayError("--link none has no launcher", "it is for margay iso; use --link shm")
 
 
 def check_among(name: str, number: int, nodes: int) -> None:

@@ -193,6 +193,14 @@ def test_last_bytes_of_ranks_that_end_at_once(margay, app, faults):
     assert run.of_rank(0) == ["done"], run.describe()
 
 
+@pytest.mark.parametrize("layer", ["fm_match1", "fm_match2"])
+def test_last_messages_of_ranks_that_end_at_once(margay, app, layer):
+    """On a slow network the news of a rank's end comes before its last messages."""
+    run = margay("run", "-n", 3, "--mem", 40, "--link", "virtio", "--latency", 300000,
+                 app(layer), "last").ok()
+    assert run.of_rank(0) == ["done"], run.describe()
+
+
 @pytest.mark.parametrize("over", ["shm", "virtio"])
 @pytest.mark.parametrize("program, how", [
     (layer, how) for layer in ("fm_match1", "fm_match2") for how in ("death", "tests")] + [

@@ -6,6 +6,7 @@
  *                          sizes, the same on all ranks
  *   fm_matchN death        rank 1 dies while rank 0 receives from it, and rank 2 sends to it
  *   fm_matchN tests        the same, but rank 0 tests receives that it has posted
+ *   fm_matchN last         the other ranks end as soon as they have sent to rank 0
  *   fm_matchN nested       the layer is opened twice, closed once, and still works; two ranks
  *   fm_match2 unreadable   sends of unreadable memory fail, and later ones work
  */
@@ -13,7 +14,7 @@
 
 #include "../fm_test.h"
 
-enum { LONGEST = 250000 };
+enum { LONGEST = 250000, MESSAGES = 20, LAST = 5000 };
 
 static unsigned char out[LONGEST], in[4][LONGEST];
 static int next, before;
@@ -357,6 +358,21 @@ static void death(int tests)
 	FAILS(FMM_finalize(), EHOSTDOWN);
 }
 
+/* All ranks but 0 send and end at once. Rank 0 receives all of it. */
+static void last_bytes(void)
+{
+	for (int i = 1; rank == 0 && i < (int)ranks; i++)
+		for (unsigned number = 0; number < MESSAGES; number++)
+			receive(i, 0, number, LAST);
+	if (rank == 0) {
+		printf("done\n");
+		exit(0);
+	}
+	for (unsigned number = 0; number < MESSAGES; number++)
+		send(0, 0, number, LAST);
+	_Exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
@@ -378,6 +394,8 @@ int main(int argc, char **argv)
 		unreadable();
 	} else if (argc > 1 && !strcmp(argv[1], "nested")) {
 		nested();
+	} else if (argc > 1 && !strcmp(argv[1], "last")) {
+		last_bytes();
 	} else if (argc > 1) {
 		death(!strcmp(argv[1], "tests"));
 	} else {

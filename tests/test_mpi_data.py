@@ -106,3 +106,12 @@ def test_shared_memory(margay):
     """Ranks share no memory: the only shared windows are those of a rank with itself."""
     run(margay, "limits", 2, "shared").prints(
         r"^MPI_Win_allocate_shared\(\d+\).*: Memory cannot be shared by 2 ranks: each has its own")
+
+
+def test_puts_outside_a_window(margay):
+    """The job ends with MPICH's error, and a byte outside is never written."""
+    said = margay("run", "-n", 2, "--no-prefix", mpi_app("tests", "limits"), "outside")
+    assert said.returncode, said.describe()
+    said.says(r"MPI_Win_flush.* failed")
+    said.says(r"no region of the target grants this range and access")
+    said.prints(r"untouched")

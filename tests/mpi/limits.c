@@ -6,11 +6,13 @@
  *   spawn    MPI_Comm_spawn returns an error to a program that asked for error codes
  *   connections   MPI_Open_port and the calls that connect processes return errors
  *   shared   each rank is alone in its communicator of shared memory
+ *   outside  a put beyond the end of a window ends the job, and writes nothing
  */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TRIPS = 100 };
 
@@ -157,6 +159,32 @@ static void windows(void)
 	MPI_Win_fence(0, created);
 }
 
+/* MPICH takes the provider's error for fatal, whatever the window's error handler. */
+static void outside(void)
+{
+	static char memory[64];
+	char data[sizeof(memory)];
+	MPI_Win window;
+
+	memset(data, 1, sizeof(data));
+	MPI_Win_create(memory, sizeof(memory) / 2, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+	MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
+	MPI_Win_lock_all(0, window);
+	if (rank == 0) {
+		MPI_Put(data, sizeof(data), MPI_CHAR, 1, 0, sizeof(data), MPI_CHAR, window);
+		MPI_Win_flush(1, window);
+		fail("MPI_Win_flush returns");
+	}
+	usleep(500000);
+	for (size_t i = 0; i < sizeof(memory); i++)
+		if (memory[i])
+			fail("a byte was written");
+	printf("untouched\n");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+
 int main(int argc, char **argv)
 {
 	MPI_Init(&argc, &argv);
@@ -172,8 +200,10 @@ int main(int argc, char **argv)
 		shared();
 	else if (argc > 1 && !strcmp(argv[1], "windows"))
 		windows();
+	else if (argc > 1 && !strcmp(argv[1], "outside"))
+		outside();
 	else
-		fail("clocks, windows, spawn, join or shared");
+		fail("clocks, windows, spawn, connections, shared or outside");
 	MPI_Finalize();
 	return 0;
 }

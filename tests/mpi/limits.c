@@ -170,6 +170,7 @@ static void outside(void)
 	MPI_Win_create(memory, sizeof(memory) / 2, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
 	MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
 	MPI_Win_lock_all(0, window);
+	MPI_Barrier(MPI_COMM_WORLD); /* rank 0's lock needs calls of rank 1 */
 	if (rank == 0) {
 		MPI_Put(data, sizeof(data), MPI_CHAR, 1, 0, sizeof(data), MPI_CHAR, window);
 		MPI_Win_flush(1, window);

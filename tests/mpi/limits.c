@@ -6,7 +6,7 @@
  *   spawn    MPI_Comm_spawn returns an error to a program that asked for error codes
  *   connections   MPI_Open_port and the calls that connect processes return errors
  *   shared   each rank is alone in its communicator of shared memory
- *   outside  a put beyond the end of a window ends the job, and writes nothing
+ *   outside  a put beyond the end of a window ends the job
  */
 #include <math.h>
 #include <mpi.h>
@@ -176,12 +176,6 @@ static void outside(void)
 		MPI_Win_flush(1, window);
 		fail("MPI_Win_flush returns");
 	}
-	usleep(500000);
-	for (size_t i = 0; i < sizeof(memory); i++)
-		if (memory[i])
-			fail("a byte was written");
-	printf("untouched\n");
-	fflush(stdout);
 	for (;;)
 		pause();
 }

@@ -1,6 +1,6 @@
 /*
  * Tagged messages: posted receives and early messages, each in the order in which they came, and
- * the calls. Owns both lists, and the memory of early messages, which is kept in powers of two.
+ * the calls. Owns both lists, and the memory of early messages.
  */
 #include "match.h"
 #include "clock.h"
@@ -10,15 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EARLY_LEAST   64u
 #define LOOK_MS       200       /* a wait checks so often whether its rank lives */
 #define DRAIN         4096      /* packets that the rings of all ranks hold */
-#define EARLY_ORDERS  28u       /* the largest: 8 GB */
 
 static int opens;                       /* FMM_initialize less FMM_finalize */
 static struct FMM_request *posted, **posted_end = &posted;
 static struct early *earlies, **earlies_end = &earlies;
-static struct early *unused[EARLY_ORDERS];
 
 static int fail(int error)
 {
@@ -58,24 +55,15 @@ struct FMM_request *match_posted(int source, const struct match_header *header)
 
 struct early *match_keep(int source, const struct match_header *header)
 {
-	size_t need = sizeof(struct early) + header->bytes;
-	struct early *early;
-	unsigned order = 0;
+	struct early *early = malloc(sizeof(*early) + header->bytes);
 
-	while ((size_t)EARLY_LEAST << order < need)
-		order++;
-	early = unused[order];
-	if (early)
-		unused[order] = early->next;
-	else
-		early = malloc((size_t)EARLY_LEAST << order);
 	if (!early) {
 		fprintf(stderr, "fm_match: no memory for an early message of %u bytes; "
 			"give nodes more: --mem\n", header->bytes);
 		fflush(0);
 		_Exit(1);
 	}
-	*early = (struct early){ .source = source, .order = order, .header = *header };
+	*early = (struct early){ .source = source, .header = *header };
 	*earlies_end = early;
 	earlies_end = &early->next;
 	return early;
@@ -87,12 +75,6 @@ static struct early **find_early(int source, int tag)
 		if (fits(source, tag, (*at)->source, (*at)->header.tag))
 			return at;
 	return 0;
-}
-
-static void drop(struct early *early)
-{
-	early->next = unused[early->order];
-	unused[early->order] = early;
 }
 
 void match_done(struct FMM_request *request, int source, const struct match_header *header,
@@ -108,7 +90,7 @@ static void hand_over(struct early *early, struct FMM_request *request)
 	if (!early->failed)
 		memcpy(request->buf, early->bytes, match_room(request, &early->header));
 	match_done(request, early->source, &early->header, early->failed);
-	drop(early);
+	free(early);
 }
 
 void match_kept(struct early *early, int failed)
@@ -169,9 +151,6 @@ int FMM_finalize(void)
 		return closed;
 	drop_earlies(is_usable());
 	FM_register(FMM_HANDLER, 0);
-	for (unsigned i = 0; i < EARLY_ORDERS; i++)
-		for (struct early *early; (early = unused[i]); free(early))
-			unused[i] = early->next;
 	posted = 0;
 	posted_end = &posted;
 	match_close();
@@ -212,12 +191,11 @@ int FMM_irecv(int source, int tag, void *buf, size_t bytes, struct FMM_request *
 	if (earlies_end == &early->next)
 		earlies_end = at;
 	request->state = REQUEST_TAKES;
-	if (early->complete) {
+	request->source = early->source;
+	if (early->complete)
 		hand_over(early, request);
-	} else {
+	else
 		early->taker = request;
-		request->source = early->source;
-	}
 	return 0;
 }
 
@@ -225,6 +203,7 @@ int FMM_irecv(int source, int tag, void *buf, size_t bytes, struct FMM_request *
  * gone. What that rank has sent is taken first: there are no more than DRAIN packets of it. */
 static void give_up_if_gone(struct FMM_request *request)
 {
+	struct FMM_request **at = &posted;
 	int64_t now = fm_now();
 	int gone = 0;
 
@@ -241,12 +220,10 @@ static void give_up_if_gone(struct FMM_request *request)
 			break;
 	if (!gone || request->state != REQUEST_POSTED)
 		return;                 /* a receive that is filled ends if its handler fails */
-	for (struct FMM_request **at = &posted; *at; at = &(*at)->next) {
-		if (*at == request) {
-			take_off(at);
-			break;
-		}
-	}
+	while (*at && *at != request)
+		at = &(*at)->next;
+	if (*at)
+		take_off(at);
 	request->error = EHOSTDOWN;
 	request->state = REQUEST_DONE;
 }

@@ -19,7 +19,6 @@ struct early {
 	struct FMM_request *taker;      /* a receive that waits for its bytes */
 	int source, complete, failed;
 	int dropped;                    /* the layer was closed before its bytes came */
-	unsigned order;                 /* its memory's size is EARLY_LEAST << order */
 	struct match_header header;
 	_Alignas(16) char bytes[];
 };

@@ -62,15 +62,15 @@ struct flow_tx {
 
 enum rx_flag {
 	RX_ACK_TIMER = 0x01,       /* a bare acknowledgement is due at ack_at */
-	RX_ACK_NOW   = 0x02,       /* an acknowledgement waits for room in the card */
-	RX_REFUSED   = 0x04        /* frames were refused: the next bare ack says AGAIN */
+	RX_ACK_NOW   = 0x02        /* an acknowledgement waits for room in the card */
 };
 
 /* The receiving half of a flow. Written by receive.c, reassemble.c, batch.c, and by frame.c when
  * an acknowledgement is sent. */
 struct flow_rx {
 	frame_map arrived;         /* bit i: frame expected + 1 + i has arrived */
-	frame_map refused;         /* bit i: frame expected + i was refused since the last AGAIN */
+	frame_map refused;         /* bit i: frame expected + i was refused: the next bare ack says
+	                              AGAIN */
 	uint32_t expected;         /* first missing frame */
 	uint32_t begun;            /* first frame of the first message that has not begun */
 	uint32_t ack_at;           /* when a bare acknowledgement is sent at the latest */

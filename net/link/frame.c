@@ -28,7 +28,7 @@ void frame_acknowledge(struct link *link, struct flow *flow, struct wire *wire)
 
 	wire->waits = (uint8_t)reassemble_waits(link, flow);
 	ack_piggyback(flow, wire->waits ? waiting_share(link) : link->ring_share);
-	if ((flags & RX_REFUSED) && (wire->kind != WIRE_KIND_MSG || wire->messages))
+	if (flow->rx.refused && (wire->kind != WIRE_KIND_MSG || wire->messages))
 		flow->rx.flags = flags;   /* only a MSG without messages can say AGAIN */
 	wire->lane = (uint8_t)flow_lane(flow);
 	wire->source = flow->mine;
@@ -94,18 +94,16 @@ int frame_bare(struct link *link, struct nic *nic, uint32_t node, const struct w
 
 void frame_ack(struct link *link, struct flow *flow, uint64_t now)
 {
-	struct wire wire = { .kind = WIRE_KIND_MSG, .again = !!(flow->rx.flags & RX_REFUSED) };
+	struct wire wire = { .kind = WIRE_KIND_MSG, .again = flow->rx.refused != 0,
+			     .refused = flow->rx.refused };
 
 	link->now = now;
-	if (wire.again)
-		wire.refused = flow->rx.refused;
 	frame_acknowledge(link, flow, &wire);
 	if (frame_bare(link, link->nic, flow->node, &wire) == NIC_FULL) {
 		flow->rx.flags |= RX_ACK_NOW;
 		flow_ready(link, flow);
 		return;
 	}
-	flow->rx.flags &= (uint8_t)~RX_REFUSED;
 	flow->rx.refused = 0;
 	count(link, LINK_ACKS_OUT);
 }

@@ -265,8 +265,7 @@ static inline int reassemble_waits(const struct link *link, const struct flow *f
  * other lane can carry it. */
 static inline int ack_is_cumulative(const struct link *link, const struct flow *flow)
 {
-	return !(flow->rx.arrived | flow->rx.refused) && !(flow->rx.flags & RX_REFUSED) &&
-	       !reassemble_waits(link, flow);
+	return !(flow->rx.arrived | flow->rx.refused) && !reassemble_waits(link, flow);
 }
 
 /* A frame that is sent now carries this flow's acknowledgement: open the receive window to the

@@ -215,8 +215,7 @@ struct link_room link_fast_room(struct link *link, uint32_t node)
 static inline int is_quiet(const struct link *link, const struct flow *flow)
 {
 	return flow->tx.head == NO_RECORD && flow->tx.window && flow->rx.assembly == NO_RECORD &&
-	       !(flow->rx.arrived | flow->rx.refused) && !(flow->rx.flags & RX_REFUSED) &&
-	       link->ready_first == NO_FLOW &&
+	       !(flow->rx.arrived | flow->rx.refused) && link->ready_first == NO_FLOW &&
 	       !link->transmitting && !link->stalled;
 }
 

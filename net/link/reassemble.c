@@ -313,7 +313,6 @@ void reassemble_lose(struct link *link, uint32_t index, uint32_t stash)
 void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence, uint64_t now)
 {
 	flow->rx.refused |= 1ULL << (sequence - flow->rx.expected);
-	flow->rx.flags |= RX_REFUSED;
 	/* During a turn records become free only as long messages end, which takes longer. */
 	if (!reassemble_waits(link, flow))
 		timer_ack(link, flow, units(now), link->bulk.state == BULK_NONE ?
@@ -380,8 +379,7 @@ void reassemble_ack_waiters(struct link *link, uint64_t now)
 	for (uint32_t i = 0; i < link->n_waiters; i++) {
 		struct flow *flow = &link->flows[link->waiters[i]];
 
-		if (flow->rx.unacked && flow->rx.assembly == NO_RECORD &&
-		    !(flow->rx.flags & RX_REFUSED))
+		if (flow->rx.unacked && flow->rx.assembly == NO_RECORD && !flow->rx.refused)
 			frame_ack(link, flow, now);
 	}
 	link->n_waiters = 0;

@@ -44,7 +44,7 @@ void bulk_request_turn(struct link *link, uint32_t index)
 	struct bulk *bulk = &link->bulk;
 	uint32_t other = link->flows[assembly->flow].rx.assembly;
 
-	if (bulk->state != BULK_NONE && bulk->flow == assembly->flow)
+	if (bulk->flow == assembly->flow)
 		return;
 	for (; other != NO_RECORD; other = assembly_at(link, other)->next) {
 		const struct assembly *first = assembly_at(link, other);
@@ -114,7 +114,7 @@ static void end_turn(struct link *link, int again)
 	uint32_t index = first_incomplete(link, flow->rx.assembly);
 
 	release_answers(link);
-	bulk->state = BULK_NONE;
+	bulk->flow = NO_FLOW;
 	bulk->at = LINK_NEVER;
 	if (flow->rx.unacked)
 		timer_ack(link, flow, units(link->now), link->config.ack_delay);
@@ -315,12 +315,11 @@ static void run(struct link *link, int landed, uint64_t now)
 	struct bulk *bulk = &link->bulk;
 
 	for (;;) {
-		if (bulk->state == BULK_NONE) {
+		if (bulk->flow == NO_FLOW) {
 			if (bulk->first == NO_RECORD)
 				break;
 			bulk->flow = assembly_at(link, bulk->first)->flow;
 			bulk_leave_queue(link, bulk->first);
-			bulk->state = BULK_TURN;
 			bulk->spent = bulk->tries = 0;
 			defer_answers(link);
 		}
@@ -342,12 +341,12 @@ void bulk_run_landed(struct link *link, uint64_t now)
 
 int link_bulk_is_idle(const struct link *link)
 {
-	return link->bulk.state == BULK_NONE && link->transmits.used == 0;
+	return link->bulk.flow == NO_FLOW && link->transmits.used == 0;
 }
 
 void bulk_open(struct link *link, uint8_t *aside)
 {
-	link->bulk = (struct bulk){ .first = NO_RECORD, .last = NO_RECORD, .most = 1,
+	link->bulk = (struct bulk){ .flow = NO_FLOW, .first = NO_RECORD, .last = NO_RECORD, .most = 1,
 				    .at = LINK_NEVER, .aside = aside,
 				    .sends_first = NO_RECORD, .sends_last = NO_RECORD };
 }

@@ -279,8 +279,7 @@ void bulk_pulled(struct link *link, struct flow *flow, const struct wire *wire, 
 	uint32_t part = NO_PART;
 	struct buffer *buffer;
 
-	if (bulk->state != BULK_NONE && bulk->copied && granted(bulk) &&
-	    bulk->flow == flow_index(link, flow))
+	if (bulk->flow == flow_index(link, flow) && bulk->copied)
 		part = find(link, wire);
 	if (part == NO_PART) {
 		count(link, LINK_DUPLICATES);
@@ -324,9 +323,9 @@ void bulk_lose(struct link *link, struct flow *flow)
 	struct bulk *bulk = &link->bulk;
 	uint32_t index = flow->rx.assembly;
 
-	if (bulk->state != BULK_NONE && bulk->flow == flow_index(link, flow)) {
+	if (bulk->flow == flow_index(link, flow)) {
 		withdraw(link, 0);
-		bulk->state = BULK_NONE;
+		bulk->flow = NO_FLOW;
 		bulk->at = LINK_NEVER;
 		bulk->deferred = 0;
 	}

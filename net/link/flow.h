@@ -217,9 +217,6 @@ struct record_pool {
 	uint16_t free;             /* first free record, or NO_RECORD */
 };
 
-/* Whether a flow has the turn, and so sends parts of long messages to this node. */
-enum bulk_state { BULK_NONE, BULK_TURN };
-
 #define BULK_POSTED   64u          /* most buffers posted to the card; a power of two */
 #define BULK_BUFFERS  128u         /* most buffers in use: posted, or with parts that wait for
                                       earlier ones; a power of two */
@@ -246,11 +243,11 @@ struct buffer {
  * have consecutive numbers, which wrap. */
 struct bulk {
 	struct nic *nic;           /* the bulk card, or null */
-	uint8_t state;             /* enum bulk_state */
 	uint8_t copied;            /* 1: the granted parts come by the ordinary card */
 	uint8_t tries;             /* timeouts in this turn since the last part arrived */
 	uint8_t full;              /* 1: the bulk card's transmit ring is full */
-	uint32_t flow;             /* the flow that has the turn */
+	uint32_t flow;             /* the flow that has the turn, and so sends parts of long messages
+	                              to this node; or NO_FLOW */
 	uint16_t first, last;      /* list of messages that wait for a turn: one of each flow */
 	uint16_t most;             /* most buffers posted */
 	uint16_t lossy;            /* after a loss: parts to land in place until buffers may share

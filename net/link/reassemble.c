@@ -315,7 +315,7 @@ void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence, 
 	flow->rx.refused |= 1ULL << (sequence - flow->rx.expected);
 	/* During a turn records become free only as long messages end, which takes longer. */
 	if (!reassemble_waits(link, flow))
-		timer_ack(link, flow, units(now), link->bulk.state == BULK_NONE ?
+		timer_ack(link, flow, units(now), link->bulk.flow == NO_FLOW ?
 			  link->config.again_delay : link->config.least_timeout);
 }
 

@@ -151,9 +151,9 @@ static void check_buffers(const struct link *link)
 	uint32_t found = 0;
 
 	MUST(used <= BULK_BUFFERS && posted <= bulk->most && posted <= BULK_POSTED);
-	MUST(bulk->state == BULK_TURN ? used > 0 : used == 0);
+	MUST((bulk->flow == NO_FLOW) == (used == 0));
 	MUST(!bulk->copied || used == 0 || posted == 0);
-	MUST((bulk->state == BULK_NONE) == (bulk->at == LINK_NEVER));
+	MUST((bulk->flow == NO_FLOW) == (bulk->at == LINK_NEVER));
 	for (uint32_t number = bulk->oldest; number != bulk->next; number++) {
 		uint32_t index = number % BULK_BUFFERS;
 		const struct buffer *buffer = &bulk->buffers[index];
@@ -191,7 +191,7 @@ static void check_bulk(const struct link *link)
 		const struct assembly *assembly = record_at(&link->assemblies, i);
 
 		MUST(n < link->assemblies.used && assembly->announced && !assembly->whole);
-		MUST(assembly->queued && (bulk->state == BULK_NONE || assembly->flow != bulk->flow));
+		MUST(assembly->queued && assembly->flow != bulk->flow);
 		if (assembly->turn_next == NO_RECORD)
 			MUST(i == bulk->last);
 		i = assembly->turn_next;

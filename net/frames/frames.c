@@ -130,7 +130,7 @@ void frames_pause(struct frames *frames, int halts)
 
 uint32_t frames_pending(const struct frames *frames)
 {
-	return link_sends_used(frames->link) + frames->reserved;
+	return link_sends_used(frames->link) + link_reserved(frames->link);
 }
 
 struct frames_next_poll frames_next_poll(const struct frames *frames, uint64_t late)

@@ -37,20 +37,13 @@ static int is_answered(const struct message *message)
 /* Reserve a record for the answer, if there will be one. 0: no record is free. */
 static int reserve(struct frames *frames, const struct message *message)
 {
-	if (!is_answered(message))
-		return 1;
-	if (!link_reserve(frames->link, message->source_nid))
-		return 0;
-	frames->reserved++;
-	return 1;
+	return !is_answered(message) || link_reserve(frames->link, message->source_nid);
 }
 
 static void unreserve(struct frames *frames, const struct message *message)
 {
-	if (!is_answered(message))
-		return;
-	frames->reserved--;
-	link_unreserve(frames->link);
+	if (is_answered(message))
+		link_unreserve(frames->link);
 }
 
 /* Tell the initiator that the target sends no acknowledgement. */
@@ -64,12 +57,11 @@ static void send_none(struct frames *frames, const struct message *request)
 	}
 }
 
-/* After deliver_begin or deliver_inline of a request: send its answer, if there is one. `later`:
- * deliver_end will make it. */
+/* After deliver_begin or deliver_inline of a request: send its answer, if there is one. */
 static void answer(struct frames *frames, const struct message *request, int result,
-		   const struct grant *grant, struct message *made, const void *bytes, int later)
+		   const struct grant *grant, struct message *made, const void *bytes)
 {
-	if (!is_answered(request) || later)
+	if (!is_answered(request))
 		return;
 	if (result == DELIVER_DAMAGED)
 		message_refuse(request, NI_FAIL, made);
@@ -143,7 +135,7 @@ static int handle_short(struct frames *frames, const struct message *message, co
 		frames->copied_in += grant.bytes;
 	if (grant.events || message->operation == MESSAGE_BARRIER)
 		frames_port_wake(frames->context, grant.events, grant.upcall);
-	answer(frames, message, done, &grant, &made, result, 0);
+	answer(frames, message, done, &grant, &made, result);
 	return LINK_TAKE;
 }
 
@@ -166,7 +158,7 @@ static int handle_get(struct frames *frames, const struct message *message)
 		return LINK_BUSY;
 	}
 	if (done != DELIVER_OK) {
-		answer(frames, message, done, &grant, &reply, 0, 0);
+		answer(frames, message, done, &grant, &reply, 0);
 		return LINK_TAKE;
 	}
 	if (grant.events)
@@ -280,8 +272,8 @@ int link_port_begin(void *context, uint32_t node, uint32_t lane, const void *hea
 		return LINK_BUSY;
 	}
 	incoming->reserved = done == DELIVER_OK && incoming->grant.ack;
-	answer(frames, &message, done, &incoming->grant, &incoming->answer, 0,
-	       incoming->reserved);
+	if (!incoming->reserved)       /* otherwise link_port_end sends it */
+		answer(frames, &message, done, &incoming->grant, &incoming->answer, 0);
 	return done == DELIVER_OK ? LINK_TAKE : LINK_DROP;
 }
 
@@ -325,7 +317,6 @@ void link_port_end(void *context, struct link_target *target, int fail)
 	if (!incoming->reserved)
 		return;
 	if (fail || !incoming->grant.answers) {
-		frames->reserved--;
 		link_unreserve(frames->link);
 		return;
 	}

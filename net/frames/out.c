@@ -307,7 +307,6 @@ void out_answer(struct frames *frames, const struct message *answer, const struc
 	struct sending *sending = sending_of(message);
 	uint64_t length = bytes;
 
-	frames->reserved--;
 	link_unreserve(frames->link);
 	*header_of(message) = *answer;
 	sending->kind = grant ? OUT_REPLY : OUT_NOTE;

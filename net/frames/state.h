@@ -48,7 +48,6 @@ struct frames {
 	int polling;               /* 1: a poll is in progress, and `polled_at` is its time */
 	struct link_message **by_op; /* by index of an operation record: the OUT_SEND that awaits
 	                                the answer */
-	uint32_t reserved;         /* records reserved for answers */
 	uint64_t copied_in, copied_out, bad; /* as in struct frames_figures */
 };
 

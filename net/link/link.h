@@ -346,6 +346,8 @@ uint64_t link_counter(const struct link *link, enum link_counter counter);
 
 /* Messages that have not ended yet, to all nodes. */
 uint32_t link_sends_used(const struct link *link);
+/* Records that link_reserve has reserved and link_unreserve has not released. */
+uint32_t link_reserved(const struct link *link);
 
 /* For tests and statistics: bytes of state of this peer; records in use. */
 uint32_t link_peer_bytes(const struct link *link, uint32_t node);

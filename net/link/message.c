@@ -122,6 +122,11 @@ void link_unreserve(struct link *link)
 	link->reserved--;
 }
 
+uint32_t link_reserved(const struct link *link)
+{
+	return link->reserved;
+}
+
 struct link_message *link_message(const struct link *link)
 {
 	return &send_at(link, link->sends.free)->message;

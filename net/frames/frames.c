@@ -6,7 +6,6 @@
 
 #define ANNOUNCE  65536u           /* payload bytes from which on a message is announced */
 #define IDLE_NS   100000000ull     /* between polls of an idle bulk card */
-#define SENDS_NS  1000000ull       /* between polls while messages wait only for the card */
 
 static uint64_t rounded(uint64_t bytes)
 {
@@ -141,8 +140,6 @@ struct frames_next_poll frames_next_poll(const struct frames *frames, uint64_t l
 
 	if (next.at < late && link_only_retransmits(frames->link, next.at))
 		next.at = late;
-	if (next.at == LINK_NEVER && link_sends_used(frames->link))
-		next.at = frames->polled_at + SENDS_NS;
 	return next;
 }
 

@@ -430,6 +430,8 @@ static void do_step(const struct step *step)
 			frames_pause(frames, step->how >> 3 & 1);
 		frames_poll(frames, 1);
 		MUST(frames_next_poll(frames, 0).at >= now || link_look(link_, 1, 0).ready);
+		/* Until all messages have ended there is a next time. */
+		MUST(frames_next_poll(frames, 0).at != LINK_NEVER || !link_sends_used(link_));
 		break;
 	case STEP_DONE:
 		complete();

@@ -90,33 +90,28 @@ int batch_add(struct link *link, struct flow *flow, uint32_t bytes)
 	return 0;
 }
 
-int batch_is_delayed(const struct link *link, const struct flow *flow)
-{
-	for (uint32_t i = 0; i < link->n_delayed; i++)
-		if (link->delayed[i].flow == flow_index(link, flow))
-			return flow->tx.unsent == link->delayed[i].first;
-	return 0;
-}
-
 int batch_delay(struct link *link, struct flow *flow, uint64_t now)
 {
 	if (link->n_delayed == MOST_DELAYED || !link->config.batches)
 		return 0;
 	if (link->n_delayed == 0)
 		link->delayed_until = now + link->config.batch_delay;
-	link->delayed[link->n_delayed++] =
-		(struct delayed){ flow_index(link, flow), flow->tx.tail };
+	link->delayed[link->n_delayed++] = flow_index(link, flow);
+	flow->flags |= FLOW_DELAYED;
 	return 1;
 }
 
 void batch_release(struct link *link, struct flow *flow)
 {
-	for (uint32_t i = 0; i < link->n_delayed; i++)
-		if (link->delayed[i].flow == flow_index(link, flow)) {
-			link->delayed[i] = link->delayed[--link->n_delayed];
-			flow_ready(link, flow);
-			return;
-		}
+	uint32_t i = 0;
+
+	if (!(flow->flags & FLOW_DELAYED))
+		return;
+	while (link->delayed[i] != flow_index(link, flow))
+		i++;
+	link->delayed[i] = link->delayed[--link->n_delayed];
+	flow->flags &= (uint8_t)~FLOW_DELAYED;
+	flow_ready(link, flow);
 }
 
 uint32_t batch_pieces(const struct link *link, const struct send *send, struct wire *wire,

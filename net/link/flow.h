@@ -87,7 +87,9 @@ enum flow_flag {
 	FLOW_LANE    = 0x01,       /* the lane of answers */
 	FLOW_READY   = 0x02,       /* in the ready list */
 	FLOW_GIVE_UP = 0x04,       /* the peer is given up at the next tick */
-	FLOW_NEXT_LANE = 0x08      /* the next flow in the ready list is in the lane of answers */
+	FLOW_NEXT_LANE = 0x08,     /* the next flow in the ready list is in the lane of answers */
+	FLOW_DELAYED = 0x10        /* its last message, with those that join it, is delayed for a
+	                              batch (batch.c) */
 };
 
 /* One lane between this node and a peer, in both directions. */
@@ -283,10 +285,7 @@ struct link {
 	struct wire_fast_prefix prefix; /* start of the frames of the fast path */
 	uint16_t most_requests;    /* records that the lane of requests may use */
 	uint16_t n_delayed;        /* entries of `delayed` in use */
-	struct delayed {
-		uint32_t flow;     /* a flow with messages that are delayed for a batch (batch.c) */
-		uint16_t first;    /* the first of these messages */
-	} delayed[MOST_DELAYED];
+	uint32_t delayed[MOST_DELAYED]; /* flows with FLOW_DELAYED */
 	uint64_t delayed_until;    /* ns: when all delayed messages are sent, if there are any */
 	uint16_t n_waiters;        /* entries of `waiters` in use */
 	uint32_t waiters[MOST_WAITERS]; /* flows whose peers may wait for an acknowledgement */

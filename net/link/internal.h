@@ -215,7 +215,10 @@ int batch_add(struct link *link, struct flow *flow, uint32_t bytes);
  * be delayed. */
 int batch_delay(struct link *link, struct flow *flow, uint64_t now);
 /* Whether the next message of a flow is delayed. */
-int batch_is_delayed(const struct link *link, const struct flow *flow);
+static inline int batch_is_delayed(const struct flow *flow)
+{
+	return flow->flags & FLOW_DELAYED && flow->tx.unsent == flow->tx.tail;
+}
 /* End the delay of a flow's messages, if there is one. */
 void batch_release(struct link *link, struct flow *flow);
 /* Set the fields of a batch's frame, and pieces for its payload; returns how many. */

@@ -310,7 +310,7 @@ void link_flush(struct link *link, uint64_t now)
 {
 	link->now = now;
 	while (link->n_delayed)
-		batch_release(link, &link->flows[link->delayed[0].flow]);
+		batch_release(link, &link->flows[link->delayed[0]]);
 	transmit(link, now);
 }
 

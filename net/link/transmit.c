@@ -50,7 +50,7 @@ static int may_send(const struct link *link, const struct flow *flow)
 		       flow->tx.next - flow->tx.una < flow_window(flow) &&
 		       (out < link->long_window ||
 			send_at(link, flow->tx.unsent)->length <= SHORT_BYTES) &&
-		       !batch_is_delayed(link, flow);
+		       !batch_is_delayed(flow);
 	default:
 		return 0;
 	}

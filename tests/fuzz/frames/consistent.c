@@ -208,25 +208,25 @@ static void check_bulk(const struct link *link)
 	MUST(bulk->parts_out <= link->transmits.used);
 }
 
-/* Flows with deferred messages, each listed once. Such messages are the last of their flow,
- * unsent, and either batched or announced. Only announcements may be deferred without another
- * frame in flight: they followed several answers. */
-static void check_held(const struct link *link)
+/* Flows that delay messages for a batch, each listed once. Such a message is the last of its flow,
+ * and waits for frames under way. */
+static void check_delayed(const struct link *link)
 {
-	MUST(link->n_delayed <= MOST_DELAYED);
-	for (uint32_t i = 0; i < link->n_delayed; i++) {
-		const struct flow *flow = &link->flows[link->delayed[i].flow];
-		const struct send *first = record_at(&link->sends, link->delayed[i].first);
+	uint32_t n = 0;
 
-		MUST(link->delayed[i].flow < link->n_flows && flow->tx.tail != NO_RECORD);
-		MUST(!is_before(first->first, flow->tx.next));
-		MUST(flow->tx.next != flow->tx.una || first->announced);
-		for (uint32_t at = link->delayed[i].first; at != NO_RECORD; at = first->next) {
-			first = record_at(&link->sends, at);
-			MUST(first->announced || (first->unsignalled && at == flow->tx.tail));
-		}
+	MUST(link->n_delayed <= MOST_DELAYED);
+	for (uint32_t i = 0; i < link->n_flows; i++)
+		n += !!(link->flows[i].flags & FLOW_DELAYED);
+	MUST(n == link->n_delayed);
+	for (uint32_t i = 0; i < link->n_delayed; i++) {
+		const struct flow *flow = &link->flows[link->delayed[i]];
+		const struct send *last = record_at(&link->sends, flow->tx.tail);
+
+		MUST(link->delayed[i] < link->n_flows && flow->flags & FLOW_DELAYED);
+		MUST(flow->tx.tail != NO_RECORD && last->unsignalled);
+		MUST(!is_before(last->first, flow->tx.next) && flow->tx.next != flow->tx.una);
 		for (uint32_t k = 0; k < i; k++)
-			MUST(link->delayed[k].flow != link->delayed[i].flow);
+			MUST(link->delayed[k] != link->delayed[i]);
 	}
 }
 
@@ -274,7 +274,7 @@ void link_check(const struct link *link)
 		MUST(!(flow->rx.flags & RX_ACK_TIMER) || !is_before(flow->rx.ack_at, flow->timer_at));
 	}
 	check_bulk(link);
-	check_held(link);
+	check_delayed(link);
 	MUST(timers == link->n_heap);
 	for (uint32_t i = 1; i < link->n_heap; i++)
 		MUST(!is_before(link->flows[link->heap[i]].timer_at,

@@ -69,8 +69,7 @@ void bulk_send_open(struct link *link, struct send *send, const struct flow *flo
 
 static int has_parts(const struct send *send)
 {
-	return !send->ended &&
-	       (send->again < send->again_until || send->parts_sent < send->granted);
+	return send->again < send->again_until || send->parts_sent < send->granted;
 }
 
 /* Put a message into the list of those with parts to send. Parts to be sent again come first: if
@@ -83,7 +82,6 @@ static void enqueue(struct link *link, uint32_t index)
 	if (send->sending_parts || !has_parts(send))
 		return;
 	send->sending_parts = 1;
-	send->with_card++;
 	send->bulk_next = NO_RECORD;
 	if (bulk->sends_first == NO_RECORD) {
 		bulk->sends_first = bulk->sends_last = (uint16_t)index;
@@ -111,7 +109,6 @@ void bulk_send_remove(struct link *link, uint32_t index)
 	if (bulk->sends_last == index)
 		bulk->sends_last = before;
 	send->sending_parts = 0;
-	send->with_card--;
 }
 
 /* Parts [first, until) of a message are granted. With AGAIN those that were sent before are to be

@@ -134,8 +134,7 @@ struct send {
 	uint32_t fragment;         /* payload bytes of each frame, or part, but the last */
 	uint8_t  announced;        /* 1: one frame announces it; its payload is sent in parts, as
 	                              they are granted */
-	uint8_t  sending_parts;    /* 1: in the list of messages with parts to send; counted in
-	                              with_card */
+	uint8_t  sending_parts;    /* 1: in the list of messages with parts to send */
 	uint8_t  ordinary;         /* 1: its parts go to the ordinary card */
 	uint64_t length;           /* payload bytes of the message */
 	union {

@@ -15,27 +15,11 @@ void flow_share_anew(struct link *link, uint32_t senders)
 		share > LINK_MOST_WINDOW ? LINK_MOST_WINDOW : (uint8_t)share;
 }
 
-/* The hash chain of a node. The hash is the id modulo the table's size, so that the ids of a job
- * are spread evenly. */
-static uint16_t *chain(const struct link *link, uint32_t node)
-{
-	uint32_t peers = link->config.peers;
-
-	return &link->heads[node < peers ? node : node % peers];
-}
-
 struct flow *flow_find(const struct link *link, uint32_t node, enum link_lane lane)
 {
-	uint16_t index = *chain(link, node);
+	uint16_t peer = node < link->config.nodes ? link->peers[node] : NO_RECORD;
 
-	while (index != NO_RECORD) {
-		struct flow *flow = &link->flows[index * LINK_LANES];
-
-		if (flow->node == node)
-			return flow + lane;
-		index = link->chains[index];
-	}
-	return 0;
+	return peer == NO_RECORD ? 0 : &link->flows[peer * LINK_LANES + lane];
 }
 
 void flow_reset(struct flow *flow)
@@ -59,7 +43,6 @@ struct flow *flow_open(struct link *link, uint32_t node, enum link_lane lane)
 {
 	struct flow *flow = flow_find(link, node, lane);
 	uint32_t peer = link->n_flows / LINK_LANES;
-	uint16_t *first = chain(link, node);
 
 	if (flow)
 		return flow;
@@ -73,8 +56,7 @@ struct flow *flow_open(struct link *link, uint32_t node, enum link_lane lane)
 				       .epoch = (uint8_t)(link->epoch - 2) };
 		flow_reset(flow);
 	}
-	link->chains[peer] = *first;
-	*first = (uint16_t)peer;
+	link->peers[node] = (uint16_t)peer;
 	link->n_flows += LINK_LANES;
 	return &link->flows[peer * LINK_LANES + lane];
 }

@@ -111,9 +111,9 @@ struct flow {
 
 _Static_assert(sizeof(struct flow) == 120, "two lanes stay below 256 bytes per peer");
 
-/* Memory of a peer: two flows, a place in the heap for each, a hash head, and a chain link. */
-#define PEER_BYTES  (2 * (sizeof(struct flow) + sizeof(uint32_t)) + 2 * sizeof(uint16_t))
-_Static_assert(PEER_BYTES == 252, "as promised in link.h");
+/* Memory of a peer: two flows, a place in the heap for each, and its index. */
+#define PEER_BYTES  (2 * (sizeof(struct flow) + sizeof(uint32_t)) + sizeof(uint16_t))
+_Static_assert(PEER_BYTES == 250, "as promised in link.h");
 
 /* A short message that is reported only if it fails: alone in its frame, or the first of a
  * batch. */
@@ -291,8 +291,7 @@ struct link {
 	uint64_t counters[LINK_COUNTERS_END];
 	struct flow *flows;        /* a peer's two flows are adjacent, that of requests first */
 	uint32_t n_flows;          /* flows in use; they are never freed */
-	uint16_t *heads;           /* hash table: node id to the first peer of a chain */
-	uint16_t *chains;          /* for each peer the next one of its hash chain */
+	uint16_t *peers;           /* by node: index of the peer, or NO_RECORD */
 	uint32_t *heap;            /* flows with a timer, a binary heap by timer_at */
 	uint32_t n_heap;           /* flows in the heap */
 	uint32_t ready_first, ready_last; /* ready list: flows that may have something to send */

@@ -22,6 +22,7 @@
 
 /* ---- flow.c ---- */
 
+/* Null: there is none; `node` may be any number. */
 struct flow *flow_find(const struct link *link, uint32_t node, enum link_lane lane);
 /* The same, but makes the flows of both lanes if the peer has none. Null: no memory for them. */
 struct flow *flow_open(struct link *link, uint32_t node, enum link_lane lane);

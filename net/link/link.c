@@ -74,7 +74,7 @@ uint64_t link_bytes(const struct link_config *config)
 	if (!is_valid(config))
 		return 0;
 	return rounded(sizeof(struct link)) + rounded(flows * sizeof(struct flow)) +
-	       2 * rounded(config->peers * sizeof(uint16_t)) + rounded(flows * sizeof(uint32_t)) +
+	       rounded(config->nodes * sizeof(uint16_t)) + rounded(flows * sizeof(uint32_t)) +
 	       rounded(config->sends * sizeof(struct send)) +
 	       rounded(config->assemblies * sizeof(struct assembly)) +
 	       rounded(config->stashes * sizeof(struct stash)) +
@@ -128,14 +128,12 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	at += rounded(sizeof(struct link));
 	link->flows = (struct flow *)at;
 	at += rounded(flows * sizeof(struct flow));
-	link->heads = (uint16_t *)at;
-	at += rounded(config->peers * sizeof(uint16_t));
-	link->chains = (uint16_t *)at;
-	at += rounded(config->peers * sizeof(uint16_t));
+	link->peers = (uint16_t *)at;
+	at += rounded(config->nodes * sizeof(uint16_t));
 	link->heap = (uint32_t *)at;
 	at += rounded(flows * sizeof(uint32_t));
-	for (uint32_t i = 0; i < config->peers; i++)
-		link->heads[i] = NO_RECORD;
+	for (uint32_t i = 0; i < config->nodes; i++)
+		link->peers[i] = NO_RECORD;
 	at = pool(&link->sends, at, sizeof(struct send), config->sends);
 	at = pool(&link->assemblies, at, sizeof(struct assembly), config->assemblies);
 	at = pool(&link->stashes, at, sizeof(struct stash), config->stashes);

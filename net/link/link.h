@@ -5,7 +5,7 @@
  *
  * There are no connections. Between two nodes there are up to two flows each way (lanes), one
  * for requests and one for answers, so that an answer never waits behind a request that the
- * peer cannot accept yet. Both lanes together take 252 bytes per peer. link_open is given memory
+ * peer cannot accept yet. Both lanes together take 250 bytes per peer. link_open is given memory
  * for config.peers peers; a peer's part is touched at the first message to it or from it.
  *
  * The sending half of a flow (message.c, transmit.c, ack.c, clock.c) is in one of the states
@@ -173,7 +173,7 @@ struct link_config {
 	uint8_t  check_payload;    /* 1: frames carry a checksum of the payload */
 	uint8_t  keyed;            /* 1: frames carry a tag made with `key` instead of checksums */
 	uint8_t  key[16];          /* the job's secret key */
-	uint16_t peers;            /* most peers; each takes 252 bytes */
+	uint16_t peers;            /* most peers; each takes 248 bytes, and each node of the job 2 */
 	uint16_t sends;            /* records of messages being sent, for all flows */
 	uint16_t answers;          /* of these, records reserved for LINK_ANSWERS */
 	uint16_t assemblies;       /* records of messages being received in several frames */

@@ -84,6 +84,28 @@ TEST(link_has_65534_peers)
 		CHECK(acks[node] == 1 && data[node] == 1);
 	CHECK_IS(link_counter(p.link, LINK_NO_PEER), 0);
 	CHECK(link_deadline(p.link) == LINK_NEVER);
-	CHECK_IS(link_peer_bytes(p.link, NODES - 1), 252);
+	CHECK_IS(link_peer_bytes(p.link, NODES - 1), 250);
 	probe_close(&p, 1);
+}
+
+TEST(link_knows_no_node_beyond_the_job)
+{
+	static const uint32_t nodes[] = { 2, 255, 65535, 65536, ~0u };
+	struct probe p;
+
+	probe_open(&p);
+	p.config.nodes = 2;
+	probe_start(&p);
+	CHECK_IS(probe_send(&p, 1, 8, 1), LINK_OK);
+	CHECK_IS(link_sends_to(p.link, 1, LINK_REQUESTS), 1);
+	for (uint32_t i = 0; i < 5; i++) {
+		CHECK_IS(probe_send(&p, nodes[i], 8, 2), LINK_WRONG);
+		CHECK_IS(link_sends_to(p.link, nodes[i], LINK_REQUESTS), 0);
+		CHECK_IS(link_peer_bytes(p.link, nodes[i]), 0);
+		CHECK(!link_fast_room(p.link, nodes[i]).header);
+		CHECK_IS(link_has_room(p.link, nodes[i], LINK_REQUESTS), 1);
+		link_give_up(p.link, p.now, nodes[i]);
+		link_renewed(p.link, p.now, nodes[i], PROBE_LIFE + 1);
+	}
+	probe_close(&p, 0);
 }

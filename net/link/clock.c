@@ -62,7 +62,7 @@ void link_before_halt(struct link *link, uint64_t now)
 
 void link_tick(struct link *link, uint64_t now)
 {
-	uint32_t at = units(now);
+	uint32_t at = units(now), next;
 
 	link->now = now;
 	if (link->giving_up)
@@ -78,10 +78,8 @@ void link_tick(struct link *link, uint64_t now)
 			frame_ack(link, flow, now);
 		if ((flow->tx.flags & TX_TIMER) && is_due(flow->tx.resend_at, at))
 			timeout(link, flow, at);
-		if (flow->tx.flags & TX_TIMER)
-			timer_by(link, flow, flow->tx.resend_at);
-		if (flow->rx.flags & RX_ACK_TIMER)
-			timer_by(link, flow, flow->rx.ack_at);
+		if (timer_earliest(flow, &next))
+			timer_by(link, flow, next);
 	}
 	if (link->n_delayed && link->delayed_until <= now)
 		link_flush(link, now);

@@ -69,7 +69,6 @@ static void answer(struct frames *frames, const struct message *request, int res
 		send_none(frames, request);
 		return;
 	}
-	made->link = 0;
 	out_answer(frames, made, 0, bytes,
 		   bytes && made->operation == MESSAGE_REPLY ? (uint32_t)made->mlength : 0);
 }
@@ -163,7 +162,6 @@ static int handle_get(struct frames *frames, const struct message *message)
 	}
 	if (grant.events)
 		frames_port_wake(frames->context, grant.events, grant.upcall);
-	reply.link = 0;
 	out_answer(frames, &reply, &grant, 0, 0);
 	return LINK_TAKE;
 }
@@ -320,7 +318,6 @@ void link_port_end(void *context, struct link_target *target, int fail)
 		link_unreserve(frames->link);
 		return;
 	}
-	incoming->answer.link = 0;
 	out_answer(frames, &incoming->answer, 0, 0, 0);
 }
 

@@ -309,8 +309,7 @@ static int extend(struct link *link, int landed, uint64_t now)
 	return granted(bulk) > 0;
 }
 
-/* Grant what is possible; begin and end turns as needed. */
-static void run(struct link *link, int landed, uint64_t now)
+void bulk_run(struct link *link, uint64_t now, int landed)
 {
 	struct bulk *bulk = &link->bulk;
 
@@ -327,16 +326,6 @@ static void run(struct link *link, int landed, uint64_t now)
 			break;
 		end_turn(link, 1);
 	}
-}
-
-void bulk_run(struct link *link, uint64_t now)
-{
-	run(link, 0, now);
-}
-
-void bulk_run_landed(struct link *link, uint64_t now)
-{
-	run(link, 1, now);
 }
 
 int link_bulk_is_idle(const struct link *link)

@@ -70,7 +70,5 @@ uint32_t bulk_place(struct link *link, const struct buffer *buffer, struct nic_p
 int bulk_post(struct link *link, struct buffer *buffer, int interrupt);
 /* Whether two buffers in use share memory. If not, `low` and `high` of all of them are set. */
 int bulk_memory_is_shared(struct link *link);
-/* As bulk_run, called when a part has landed: sends fewer grants, of more parts each. */
-void bulk_run_landed(struct link *link, uint64_t now);
 
 #endif

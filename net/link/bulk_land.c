@@ -269,7 +269,7 @@ void link_landed(struct link *link, uint64_t now, const uint8_t *header, uint32_
 		land(link, header, bytes, now);
 	else
 		count(link, LINK_MISPLACED);
-	bulk_run_landed(link, now);
+	bulk_run(link, now, 1);
 	transmit(link, now);
 }
 
@@ -315,7 +315,7 @@ void bulk_tick(struct link *link, uint64_t now)
 		bulk->at = now + bulk_timeout(link);
 		bulk->granted_at = 0;
 	}
-	bulk_run(link, now);
+	bulk_run(link, now, 0);
 }
 
 void bulk_lose(struct link *link, struct flow *flow)

@@ -86,7 +86,7 @@ void link_tick(struct link *link, uint64_t now)
 	if (link->bulk.at <= now)
 		bulk_tick(link, now);
 	else
-		bulk_run(link, now);
+		bulk_run(link, now, 0);
 	link->stalled = link->bulk.full = 0;
 	transmit(link, now);
 }

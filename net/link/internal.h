@@ -294,9 +294,10 @@ void bulk_open(struct link *link, uint8_t *aside);
 /* Queue the flow of an announced message for a turn: the message has just begun, or its
  * announcement has arrived again. */
 void bulk_request_turn(struct link *link, uint32_t assembly);
-/* Send all grants that are possible now. */
+/* Send all grants that are possible now; begin and end turns as needed. When a part has `landed`
+ * fewer grants are sent, of more parts each. */
 __attribute__((noinline))
-void bulk_run(struct link *link, uint64_t now);
+void bulk_run(struct link *link, uint64_t now, int landed);
 
 /* ---- bulk_land.c ---- */
 

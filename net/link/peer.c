@@ -46,7 +46,7 @@ void link_give_up(struct link *link, uint64_t now, uint32_t node)
 {
 	if (flow_find(link, node, LINK_REQUESTS)) {
 		peer_lose(link, node, 1, 0);
-		bulk_run(link, now);
+		bulk_run(link, now, 0);
 		transmit(link, now);
 	}
 }
@@ -57,7 +57,7 @@ void link_renewed(struct link *link, uint64_t now, uint32_t node, uint32_t incar
 
 	if (flow && (!flow->theirs || is_before(flow->theirs, incarnation))) {
 		peer_lose(link, node, 0, incarnation);
-		bulk_run(link, now);
+		bulk_run(link, now, 0);
 		transmit(link, now);
 	}
 }

@@ -256,7 +256,7 @@ void link_receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_
 	if (!receive_fast(link, now, frame, bytes))
 		receive_any(link, now, frame, bytes);
 	if (link->bulk.first != NO_RECORD || link->bulk.flow != NO_FLOW)
-		bulk_run(link, now);
+		bulk_run(link, now, 0);
 	transmit(link, now);
 }
 

@@ -158,8 +158,8 @@ uint32_t frame_make(struct link *link, struct flow *flow, const struct send *sen
 static inline void frame_header(const struct nic *nic, uint8_t *header, uint32_t node,
 				const struct wire *wire)
 {
-	wire_write_to(header, wire_address_word(node, nic->address[3]),
-		      wire_get(nic->address, NIC_ADDRESS_BYTES), wire);
+	wire_write(header, wire_address_word(node, nic->address[3]),
+		   wire_get(nic->address, NIC_ADDRESS_BYTES), wire);
 }
 
 /* Allocate a struct transmit for a frame of this message (NO_RECORD: of no message). Returns its

@@ -8,16 +8,6 @@
 
 _Static_assert(WIRE_KEY_BYTES == SIPHASH_KEY_BYTES, "one key for both");
 
-#define ADDRESS_PREFIX  0x474d02u  /* 02:4d:47, as wire_get reads it */
-
-void wire_address(uint8_t *address, uint32_t node, uint32_t card)
-{
-	wire_put(address, ADDRESS_PREFIX, 3);
-	address[3] = (uint8_t)card;
-	address[4] = (uint8_t)(node >> 8);
-	address[5] = (uint8_t)node;
-}
-
 static uint32_t node_of(const uint8_t *address)
 {
 	return (uint32_t)address[4] << 8 | address[5];
@@ -97,9 +87,9 @@ static int is_of_type(const uint8_t *frame)
 
 static int is_ours(const uint8_t *frame, uint32_t node, uint32_t version)
 {
-	return wire_get(frame + WIRE_DESTINATION, 3) == ADDRESS_PREFIX &&
+	return wire_get(frame + WIRE_DESTINATION, 3) == WIRE_PREFIX &&
 	       node_of(frame + WIRE_DESTINATION) == node &&
-	       wire_get(frame + WIRE_SOURCE, 3) == ADDRESS_PREFIX &&
+	       wire_get(frame + WIRE_SOURCE, 3) == WIRE_PREFIX &&
 	       is_of_type(frame) && frame[WIRE_AT_VERSION] == version;
 }
 
@@ -322,7 +312,7 @@ enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
 }
 
 /* Adjacent fields are written as one word where possible. */
-void wire_write_to(uint8_t *frame, uint64_t destination, uint64_t source, const struct wire *wire)
+void wire_write(uint8_t *frame, uint64_t destination, uint64_t source, const struct wire *wire)
 {
 	uint32_t kind = wire->kind | (wire->announce ? WIRE_ANNOUNCE : 0) |
 		(wire->lane ? WIRE_LANE : 0) | (wire->again ? WIRE_AGAIN : 0) |
@@ -351,10 +341,4 @@ void wire_write_to(uint8_t *frame, uint64_t destination, uint64_t source, const 
 		wire_put(frame + WIRE_OFFSET, wire->offset, 8);
 	}
 	wire_put(frame + WIRE_CHECKSUM, checksum(frame, header), 4);
-}
-
-void wire_write(uint8_t *frame, const uint8_t *destination, const uint8_t *source,
-		const struct wire *wire)
-{
-	wire_write_to(frame, wire_get(destination, 6), wire_get(source, 6), wire);
 }

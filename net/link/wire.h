@@ -19,6 +19,7 @@
 #define WIRE_TAIL_BYTES    1024u   /* most payload of an announcement */
 #define WIRE_MOST_LENGTH   ((1ULL << 48) - 1) /* most payload of a message */
 #define WIRE_ETHERTYPE     0x88b5u
+#define WIRE_PREFIX        0x474d02u /* 02:4d:47: the start of each address, as wire_get reads it */
 #define WIRE_VERSION       1u      /* version of frames with checksums */
 #define WIRE_SIGNED        2u      /* version of frames with a tag */
 #define WIRE_KEY_BYTES     16u
@@ -124,14 +125,10 @@ static inline uint32_t wire_padded(uint32_t bytes)
 }
 
 /*
- * Write a frame's header and checksum; `destination` and `source` are addresses. The first
- * message's header must be in place; wire->message and ->payload are not used.
+ * Write a frame's header and checksum; the addresses are values of wire_get. The first message's
+ * header must be in place; wire->message and ->payload are not used.
  */
-void wire_write(uint8_t *frame, const uint8_t *destination, const uint8_t *source,
-		const struct wire *wire);
-/* The same; the addresses are values of wire_get. */
-void wire_write_to(uint8_t *frame, uint64_t destination, uint64_t source,
-		   const struct wire *wire);
+void wire_write(uint8_t *frame, uint64_t destination, uint64_t source, const struct wire *wire);
 
 /*
  * The tag of a frame whose first `bytes` bytes, at least its header, are at `frame`, and the
@@ -152,21 +149,12 @@ void wire_guard(const uint8_t *key, uint8_t *frame, uint32_t bytes);
 /* Write the checksum of a batch in `n` pieces. It covers the whole frame. */
 void wire_sum_batch(uint8_t *frame, const struct nic_piece *pieces, uint32_t n);
 
-/* Write the address of a node's card. */
-void wire_address(uint8_t *address, uint32_t node, uint32_t card);
-
-/* The same address as the value that wire_get reads. */
-static inline uint64_t wire_address_word(uint32_t node, uint32_t card)
-{
-	return 0x474d02 | card << 24 | (uint64_t)__builtin_bswap16((uint16_t)node) << 32;
-}
-
 /* Extend the CRC32C `crc` (0 at the start) by `n` bytes, without the processor's instruction for
  * it. For ports (net/port.h). */
 uint32_t wire_crc32c(uint32_t crc, const void *bytes, uint64_t n);
 
-/* Read and write little-endian fields of 2, 3, 4, 6 or 8 bytes at any address. Inlined with a
- * constant length each is one or two loads or stores. */
+/* Read and write little-endian fields of 2, 4, 6 or 8 bytes, and read those of 3, at any address.
+ * Inlined with a constant length each is one or two loads or stores. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "fields are as the processor's words");
 
 typedef uint64_t __attribute__((may_alias, aligned(1))) wire_word;
@@ -195,10 +183,6 @@ static inline void wire_put(uint8_t *at, uint64_t value, uint32_t bytes)
 	case 2:
 		*(wire_quarter *)at = (uint16_t)value;
 		break;
-	case 3:
-		*(wire_quarter *)at = (uint16_t)value;
-		at[2] = (uint8_t)(value >> 16);
-		break;
 	case 4:
 		*(wire_half *)at = (uint32_t)value;
 		break;
@@ -209,6 +193,17 @@ static inline void wire_put(uint8_t *at, uint64_t value, uint32_t bytes)
 	default:
 		*(wire_word *)at = value;
 	}
+}
+
+/* The address of a node's card, as wire_get reads it. */
+static inline uint64_t wire_address_word(uint32_t node, uint32_t card)
+{
+	return WIRE_PREFIX | card << 24 | (uint64_t)__builtin_bswap16((uint16_t)node) << 32;
+}
+
+static inline void wire_address(uint8_t *address, uint32_t node, uint32_t card)
+{
+	wire_put(address, wire_address_word(node, card), NIC_ADDRESS_BYTES);
 }
 
 /*

@@ -237,7 +237,7 @@ uint32_t probe_frame(struct probe *p, uint32_t node, uint32_t card, const struct
 		memcpy(frame + WIRE_DATA, wire->payload, wire->bytes);
 	if (wire->destination == PROBE_LIFE)
 		wire->destination = p->life;
-	wire_write(frame, there, here, wire);
+	wire_write(frame, wire_get(there, 6), wire_get(here, 6), wire);
 	if (is_batch)
 		wire_sum_batch(frame, &whole, 1);
 	if (p->key)

@@ -79,7 +79,7 @@ static uint32_t make(uint8_t kind, uint32_t payload)
 		frame[i] = (uint8_t)(7 * i);
 	wire_address(there, 7, 0);
 	wire_address(here, 3, 0);
-	wire_write(frame, there, here, &wire);
+	wire_write(frame, wire_get(there, 6), wire_get(here, 6), &wire);
 	wire_sign(key, frame, pieces, 4);
 	return header + payload;
 }
@@ -130,7 +130,7 @@ TEST(auth_and_plain_frames_do_not_mix)
 	CHECK_IS(wire_read(frame, bytes, 7, key, &wire), WIRE_OK);
 	/* the tag is not a checksum of the payload */
 	CHECK_IS(wire.payload_crc, 0);
-	wire_write(frame, frame, frame + 6, &wire);
+	wire_write(frame, wire_get(frame, 6), wire_get(frame + 6, 6), &wire);
 	CHECK_IS(reads(bytes, 0), WIRE_OK);
 	CHECK_IS(reads(bytes, key), WIRE_FOREIGN);
 	frame[14] = 2;
@@ -232,7 +232,7 @@ static void check_payload(int keyed)
 		memset(bytes, 0x55, sizeof(bytes));
 		memset(bytes + LINK_FRAME_BYTES, 0, WIRE_MESSAGE);
 		wire.payload_crc = port_crc32c(0, bytes + WIRE_DATA, wire.bytes);
-		wire_write(bytes, there, here, &wire);
+		wire_write(bytes, wire_get(there, 6), wire_get(here, 6), &wire);
 		if (keyed)
 			wire_sign(key, bytes, &whole, 1);
 		bytes[whole.length - 1] ^= 1;

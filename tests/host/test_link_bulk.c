@@ -360,7 +360,7 @@ static uint32_t forge(uint8_t *frame, uint64_t *dice)
 	memset(frame + WIRE_HEADER, 0xee, WIRE_DATA - WIRE_HEADER);
 	bytes = (wire.messages ? WIRE_DATA : wire.kind == WIRE_KIND_GRANT ? WIRE_GRANT :
 		 WIRE_HEADER) + wire.bytes;
-	wire_write(frame, to, from, &wire);
+	wire_write(frame, wire_get(to, 6), wire_get(from, 6), &wire);
 	if (r >> 63)
 		bytes = netsim_random(dice) % (bytes + 1);
 	return bytes < 6 ? 6 : bytes;

@@ -192,7 +192,7 @@ static uint32_t change(struct attack *a, struct kept *kept)
 		struct wire wire = { .kind = WIRE_KIND_RESET, .over = 1, .source = 5000,
 				     .destination = 1000 };
 
-		wire_write(kept->frame, kept->frame, kept->frame + 6, &wire);
+		wire_write(kept->frame, wire_get(kept->frame, 6), wire_get(kept->frame + 6, 6), &wire);
 		return WIRE_HEADER;
 	}
 	return bytes;
@@ -304,7 +304,7 @@ static uint32_t invent(struct attack *a, uint32_t node, uint8_t *frame)
 	wire_address(to, node, wire.kind == WIRE_KIND_BULK ?
 		     roll(a, 4) != 0 : roll(a, 16) == 0);
 	wire_address(from, STRANGER, 0);
-	wire_write(frame, to, from, &wire);
+	wire_write(frame, wire_get(to, 6), wire_get(from, 6), &wire);
 	if (wire.messages > 1) {
 		struct nic_piece whole = { frame, bytes };
 
@@ -371,7 +371,7 @@ TEST(hostile_nodes_that_do_not_exist_are_foreign)
 	/* the last is the receiver itself */
 	for (uint32_t i = 0; i < 6; i++) {
 		wire_address(from, nodes[i], 0);
-		wire_write(frame, to, from, &wire);
+		wire_write(frame, wire_get(to, 6), wire_get(from, 6), &wire);
 		inject(&a, 0, frame, sizeof(frame));
 	}
 	CHECK_IS(traffic_run(&a.t, ~0u), 1);
@@ -395,7 +395,7 @@ static uint64_t flooded(uint32_t each, int keyed, int right)
 	for (uint32_t node = 0; goes_on(&a, 10); node = (node + 1) % STRANGER) {
 		for (uint32_t i = 0; i < 10 * each; i++) {
 			wire_address(to, node, 0);
-			wire_write(frame, to, from, &wire);
+			wire_write(frame, wire_get(to, 6), wire_get(from, 6), &wire);
 			frame[100] ^= !right;
 			inject(&a, node, frame, sizeof(frame));
 		}

@@ -28,7 +28,7 @@ static uint32_t put(const struct wire *wire)
 	wire_address(here, 3, 0);
 	for (uint32_t i = 0; i < sizeof(frame) - 64; i++)
 		frame[64 + i] = (uint8_t)(i * 7);
-	wire_write(frame, there, here, wire);
+	wire_write(frame, wire_get(there, 6), wire_get(here, 6), wire);
 	return (wire->messages ? WIRE_DATA : wire->kind == WIRE_KIND_GRANT ? WIRE_GRANT :
 		WIRE_HEADER) + wire->bytes;
 }

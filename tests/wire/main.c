@@ -111,7 +111,7 @@ static void do_write(const uint8_t *key)
 	header = header_of(&wire);
 	if (header == WIRE_DATA)
 		memcpy(frame + WIRE_HEADER + WIRE_ENTRY, message, WIRE_MESSAGE);
-	wire_write(frame, to, from, &wire);
+	wire_write(frame, wire_get(to, 6), wire_get(from, 6), &wire);
 	if (key)
 		sign(key, header, wire.bytes);
 	memcpy(frame + header, payload, wire.bytes);

@@ -115,7 +115,7 @@ static void arrive_one(const struct step *step, uint32_t node, int on_bulk, stru
 		wire->payload_crc = port_crc32c(0, frame + header, wire->bytes);
 	wire_address(to, 0, 0);
 	wire_address(from, step->how & 0x20 ? step->value & 0xffff : node, 0);
-	wire_write(frame, to, from, wire);
+	wire_write(frame, wire_get(to, 6), wire_get(from, 6), wire);
 	if (is_batch) {
 		if (step->flags & 16)
 			frame[header + step->offset % wire->bytes] ^= (uint8_t)step->value;

@@ -49,7 +49,7 @@ void bulk_request_turn(struct link *link, uint32_t index)
 	for (; other != NO_RECORD; other = assembly_at(link, other)->next) {
 		const struct assembly *first = assembly_at(link, other);
 
-		if (first->announced && !first->whole &&
+		if (assembly_waits(first) &&
 		    (first->queued ||
 		     (first->passes && !is_due(first->again_at, units(link->now)))))
 			return;

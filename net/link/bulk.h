@@ -41,13 +41,8 @@ static inline uint32_t part_bytes(const struct assembly *assembly, uint32_t part
 /* The flow's first message from `index` on that is announced and incomplete, or NO_RECORD. */
 static inline uint32_t first_incomplete(const struct link *link, uint32_t index)
 {
-	while (index != NO_RECORD) {
-		const struct assembly *assembly = assembly_at(link, index);
-
-		if (assembly->announced && !assembly->whole)
-			break;
-		index = assembly->next;
-	}
+	while (index != NO_RECORD && !assembly_waits(assembly_at(link, index)))
+		index = assembly_at(link, index)->next;
 	return index;
 }
 

@@ -53,10 +53,8 @@ static void advance(struct link *link, uint64_t now)
 		if (bulk->buffers[index].at != index)
 			return;
 		bulk->oldest++;
-		if (++assembly->received == assembly->parts) {
-			assembly->whole = 1;
+		if (++assembly->received == assembly->parts)
 			reassemble_payload_whole(link, &link->flows[assembly->flow], now);
-		}
 	}
 }
 
@@ -330,6 +328,6 @@ void bulk_lose(struct link *link, struct flow *flow)
 		bulk->deferred = 0;
 	}
 	for (; index != NO_RECORD; index = assembly_at(link, index)->next)
-		if (assembly_at(link, index)->announced && assembly_at(link, index)->queued)
+		if (assembly_at(link, index)->queued)
 			bulk_leave_queue(link, index);
 }

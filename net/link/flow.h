@@ -171,11 +171,10 @@ struct assembly {
 	uint32_t fragment;         /* likewise */
 	uint64_t length;           /* payload bytes; announced: without those of the announcement */
 	uint8_t  announced;        /* 1: its payload comes in parts, as they are granted */
-	uint8_t  whole;            /* announced: 1 if all parts have arrived */
 	uint8_t  queued;           /* 1: in the list of messages that wait for a turn */
 	uint16_t turn_next;        /* next in the list of messages that wait for a turn */
 	uint32_t flow;             /* index of its flow */
-	uint32_t parts;            /* number of parts */
+	uint32_t parts;            /* number of parts; 0: not announced, or the user has dropped it */
 	uint32_t received;         /* parts that have arrived, up to the first missing one */
 	uint32_t granted;          /* parts that have, or had, a buffer in struct bulk */
 	uint32_t sent;             /* parts that may have been sent before their buffers were

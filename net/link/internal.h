@@ -255,6 +255,12 @@ void reassemble_ack_waiters(struct link *link, uint64_t now);
 
 /* Process a MSG with messages whose incarnations are right. */
 void reassemble(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now);
+/* 1: an announced message waits for its payload. */
+static inline int assembly_waits(const struct assembly *assembly)
+{
+	return assembly->received != assembly->parts;
+}
+
 /* 1: frame `expected` is an announcement that has arrived and waits for its payload. */
 static inline int reassemble_waits(const struct link *link, const struct flow *flow)
 {
@@ -263,7 +269,7 @@ static inline int reassemble_waits(const struct link *link, const struct flow *f
 	if (flow->rx.assembly == NO_RECORD)
 		return 0;
 	assembly = record_at(&link->assemblies, flow->rx.assembly);
-	return assembly->announced && !assembly->whole && assembly->first == flow->rx.expected;
+	return assembly_waits(assembly) && assembly->first == flow->rx.expected;
 }
 /* 1: a cumulative acknowledgement describes all that this flow has received, so frames of the
  * other lane can carry it. */

@@ -202,7 +202,7 @@ static int place_at_once(struct link *link, struct flow *flow, const struct wire
 	return ACCEPTED;
 }
 
-/* An announced message has begun. If the user has dropped it, it counts as complete. */
+/* An announced message has begun. */
 static void announce(struct link *link, struct flow *flow, uint32_t index, uint32_t part)
 {
 	struct assembly *assembly = record_at(&link->assemblies, index);
@@ -210,11 +210,9 @@ static void announce(struct link *link, struct flow *flow, uint32_t index, uint3
 	assembly->fragment = part;
 	assembly->parts = (uint32_t)((assembly->length - 1) / part + 1);
 	assembly->flow = flow_index(link, flow);
-	assembly->whole = !assembly->taken;
-	assembly->queued = assembly->passes = 0;
-	assembly->received = assembly->granted = assembly->sent = 0;
-	if (!assembly->whole)
-		bulk_request_turn(link, index);
+	assembly->passes = 0;
+	assembly->granted = assembly->sent = 0;
+	bulk_request_turn(link, index);
 }
 
 /* A frame of a longer message that has not begun. */
@@ -256,6 +254,7 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 	assembly->fragment = frames == 1 ? (uint32_t)wire->length : wire->bytes;
 	assembly->length = wire->length;
 	assembly->announced = wire->announce;
+	assembly->parts = assembly->received = assembly->queued = 0;
 	*tail = (uint16_t)index;
 	flow->rx.begun += (uint32_t)frames;
 	if (assembly->announced)
@@ -264,7 +263,7 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 		link_port_data(link->context, &assembly->target,
 				assembly->announced ? assembly->length : wire->offset,
 				wire->payload, wire->bytes);
-	if (assembly->announced)
+	if (assembly->announced && assembly->taken)
 		announce(link, flow, index, (uint32_t)wire->offset);
 	return ACCEPTED;
 }
@@ -389,7 +388,7 @@ void reassemble_payload_whole(struct link *link, struct flow *flow, uint64_t now
 {
 	const struct assembly *first = record_at(&link->assemblies, flow->rx.assembly);
 
-	if (first->first != flow->rx.expected || !first->announced || !first->whole)
+	if (first->first != flow->rx.expected || !first->announced || assembly_waits(first))
 		return;
 	flow->rx.unacked++;
 	accept_frame(link, flow, now, 1);

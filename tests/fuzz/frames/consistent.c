@@ -36,7 +36,7 @@ struct link_view link_look(const struct link *link, uint32_t node, enum link_lan
 		const struct assembly *first = record_at(&link->assemblies, flow->rx.assembly);
 
 		view.bulk = first->first;
-		if (first->announced && !first->whole) {
+		if (assembly_waits(first)) {
 			uint64_t at = (uint64_t)first->received * first->fragment;
 
 			view.part = first->received;
@@ -160,7 +160,7 @@ static void check_buffers(const struct link *link)
 		const struct assembly *assembly = record_at(&link->assemblies, buffer->assembly);
 
 		MUST(buffer->assembly < link->assemblies.limit && assembly->flow == bulk->flow);
-		MUST(assembly->announced && !assembly->whole && assembly->granted <= assembly->parts);
+		MUST(assembly->announced && assembly_waits(assembly) && assembly->granted <= assembly->parts);
 		MUST(buffer->part >= assembly->received && buffer->part < assembly->granted);
 		MUST(buffer->at != PART_ASIDE);
 		/* At most the parts that had been granted before buffers were withdrawn. */
@@ -190,7 +190,7 @@ static void check_bulk(const struct link *link)
 	for (uint32_t i = bulk->first; i != NO_RECORD; n++) {
 		const struct assembly *assembly = record_at(&link->assemblies, i);
 
-		MUST(n < link->assemblies.used && assembly->announced && !assembly->whole);
+		MUST(n < link->assemblies.used && assembly->announced && assembly_waits(assembly));
 		MUST(assembly->queued && assembly->flow != bulk->flow);
 		if (assembly->turn_next == NO_RECORD)
 			MUST(i == bulk->last);

@@ -61,12 +61,29 @@ static void set_due(struct link *link, uint32_t at)
 	link->due = ((link->now >> UNIT_SHIFT) + (uint64_t)(int64_t)in) << UNIT_SHIFT;
 }
 
+/* As sift_up, and sets link->due if the flow becomes the first. */
+__attribute__((noinline))
+static void rise(struct link *link, struct flow *flow, uint32_t at)
+{
+	sift_up(link, flow, at);
+	if (flow->heap_at == 0)
+		set_due(link, flow->timer_at);
+}
+
 void timer_move(struct link *link, struct flow *flow, uint32_t at)
 {
+	uint32_t place = flow->heap_at;
+
+	if (place == NO_FLOW)
+		place = link->n_heap++;
 	flow->timer_at = at;
-	sift_up(link, flow, flow->heap_at == NO_FLOW ? link->n_heap++ : flow->heap_at);
-	if (flow->heap_at == 0)
-		set_due(link, at);
+	if (place > 0) {
+		rise(link, flow, place);
+		return;
+	}
+	link->heap[0] = flow_index(link, flow); /* usual: few flows have a timer */
+	flow->heap_at = 0;
+	set_due(link, at);
 }
 
 void timer_remove(struct link *link, struct flow *flow)

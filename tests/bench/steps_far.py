@@ -37,7 +37,7 @@ HELPERS = {"record_at", "units", "is_before", "is_due", "bits", "shifted", "coun
 ELSEWHERE = ("drivers/", "net/portals/", "libc-glue/", "lib/portals/")
 FUNCTIONS = {
     # ordering: flows, sequence numbers, and whose turn it is to send
-    "flow_find": "order", "flow_open": "order", "chain": "order", "reassemble": "order",
+    "flow_find": "order", "flow_open": "order", "reassemble": "order",
     "place_short": "order", "place_first": "order", "deliver_short": "order", "locate": "order",
     "advance": "order", "end_first": "order", "unstash": "order", "wire_fast_read": "order",
     "handle_short": "order",

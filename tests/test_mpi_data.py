@@ -70,6 +70,15 @@ def test_faulty_links_more(margay, tmp_path, kind, name, seed):
     over_faults(margay, tmp_path, kind, name, seed, 20)
 
 
+@pytest.mark.parametrize("link", ["shm", "virtio"])
+def test_accumulates(margay, link):
+    """Without atomic operations in the kernel, long and short ones do not lose each other's changes
+    of the same elements (docs/mpi.md)."""
+    said = run(margay, "accumulates", 3, 1000,
+               options=("--link", link, "--env", "MPIR_CVAR_CH4_OFI_ENABLE_ATOMICS=0"))
+    assert said.lines == ["accumulates: 1000 rounds"]
+
+
 @pytest.mark.long
 @pytest.mark.nodes(128)
 def test_128_ranks(margay):

@@ -35,6 +35,13 @@ def test_a_rank_dies(margay, number, phase):
     dies(margay, ("shm", "virtio")[number % 2], 3, phase, number)
 
 
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+def test_a_rank_aborts(margay, over):
+    """The job's status is that of the rank that ended first, not of those whose MPI noticed it."""
+    run = margay("run", "--link", over, "-n", 3, mpi_app("tests", "limits"), "aborts")
+    run.status(128 + signal.SIGABRT).says(r"^margay: .*rank 1\b.*SIGABRT")
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("over", ["shm", "virtio"])
 @pytest.mark.parametrize("phase", PHASES)

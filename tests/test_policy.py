@@ -39,6 +39,8 @@ def outcome(rank: int, kind: str, status: int = 0, signal: int = 0, order: int =
     ([outcome(0, "died", 0, 0)], 0, None, 125), ([outcome(0, "panicked")], 0, None, 134),
     ([outcome(0, "exited", 3, 0, 1), outcome(1, "ended-job", 0, 0, 2)], 0, None, 0),
     ([outcome(0, "ended-job", 7, 0, 2), outcome(1, "ended-job", 9, 0, 1)], 0, None, 9),
+    ([outcome(0, "faulted", 0, 11, 1), outcome(1, "ended-job", 143, 0, 2)], 0, None, 139),
+    ([outcome(0, "ended-job", 7, 0, 1), outcome(1, "faulted", 0, 11, 2)], 0, None, 7),
     ([outcome(0, "died", 0, 9), outcome(1, "ended-job", 9, 0, 1)], 0, None, 137),
     ([outcome(0, "died", 0, 9), outcome(1, "ended-job", 9, 0, 1)], 1, None, 9),
     ([outcome(0, "ended")], None, 124, 124), ([outcome(0, "exited", 3, 0, 1)], 0, 130, 130)])

@@ -50,13 +50,15 @@ static void write_counters(void)
 
 static _Noreturn void end(enum node_state state, unsigned status, unsigned signal)
 {
+	/* Before the others learn of it: they may end because of it. */
+	if (node.own)
+		node.own->exit_order = atomic_fetch_add(&node.region->shared->exits, 1) + 1;
 	run(before_end);
 	if (node.stats)
 		write_counters();
 	if (node.own) {
 		node.own->status = status;
 		node.own->signal = signal;
-		node.own->exit_order = atomic_fetch_add(&node.region->shared->exits, 1) + 1;
 		atomic_store(&node.own->state, state);
 		ivshmem_ring(node.region->nodes);
 	} else if (signal) {

@@ -55,7 +55,7 @@ struct region_header {
 	uint64_t file_table;       /* offset */
 	uint32_t files;            /* entries in the table */
 	uint32_t zero;
-	_Atomic uint32_t exits;    /* nodes that have ended; region_node.exit_order comes from it */
+	_Atomic uint32_t exits;    /* nodes that have begun to end; gives region_node.exit_order */
 	_Atomic uint32_t idle;     /* 1: the launcher is about to wait for output, so ring it; set
 	                              by the launcher, cleared by the node that rings */
 	_Atomic uint64_t barriers; /* how often nodes have entered PtlNIBarrier over shared memory:
@@ -68,7 +68,7 @@ struct region_node {
 	_Atomic uint32_t state;    /* enum node_state */
 	uint32_t status;           /* EXITED: exit status 0 to 255 */
 	uint32_t signal;           /* FAULTED: the signal that ended the application */
-	uint32_t exit_order;       /* 1 for the first node that ended */
+	uint32_t exit_order;       /* 1 for the first node that began to end */
 	uint64_t main_ns;          /* ns from the node's first instruction to the start of main */
 	_Atomic uint64_t stdin_taken; /* its read position in standard input's ring */
 	uint8_t  pad0[32];

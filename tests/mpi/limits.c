@@ -7,10 +7,12 @@
  *   connections   MPI_Open_port and the calls that connect processes return errors
  *   shared   each rank is alone in its communicator of shared memory
  *   outside  a put beyond the end of a window ends the job
+ *   aborts   rank 1 calls abort while the others put to it
  */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -180,6 +182,23 @@ static void outside(void)
 		pause();
 }
 
+/* The others' MPI notices that, and ends the job as well. */
+static void aborts(void)
+{
+	static char memory[1 << 20], data[sizeof(memory)];
+	MPI_Win window;
+
+	MPI_Win_create(memory, sizeof(memory), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+	MPI_Win_lock_all(0, window);
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (rank == 1)
+		abort();
+	for (;;) {
+		MPI_Put(data, sizeof(data), MPI_CHAR, 1, 0, sizeof(data), MPI_CHAR, window);
+		MPI_Win_flush(1, window);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	MPI_Init(&argc, &argv);
@@ -197,8 +216,10 @@ int main(int argc, char **argv)
 		windows();
 	else if (argc > 1 && !strcmp(argv[1], "outside"))
 		outside();
+	else if (argc > 1 && !strcmp(argv[1], "aborts"))
+		aborts();
 	else
-		fail("clocks, windows, spawn, connections, shared or outside");
+		fail("clocks, windows, spawn, connections, shared, outside or aborts");
 	MPI_Finalize();
 	return 0;
 }

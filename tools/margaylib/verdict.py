@@ -3,7 +3,8 @@
 The first failing rank gives the status: by the order in which the nodes ended
 (region_node.exit_order), or a machine that died if that was seen first. The status of a rank that
 ended the job comes before that of other ranks, but not before a machine's death that ends the job
-anyway. Interrupt, termination and timeout come before all of them.
+anyway, nor before a rank that a signal ended earlier: MPI on the others may notice that and end the
+job. Interrupt, termination and timeout come before all of them.
 """
 from __future__ import annotations
 
@@ -77,6 +78,8 @@ def job_status(outcomes: list[Outcome], first: Outcome | None, override: int | N
         return override
     enders = [outcome for outcome in outcomes if outcome.kind == "ended-job"]
     if enders and (goes_on or first is None or not first.dead):
+        if not goes_on:
+            enders += [outcome for outcome in outcomes if outcome.kind == "faulted"]
         return min(enders, key=lambda outcome: outcome.order).host_status
     if first is not None and first.order == 0:
         return first.host_status

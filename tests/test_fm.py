@@ -196,7 +196,7 @@ def test_last_bytes_of_ranks_that_end_at_once(margay, app, faults):
 @pytest.mark.parametrize("layer", ["fm_match1", "fm_match2"])
 def test_last_messages_of_ranks_that_end_at_once(margay, app, layer):
     """On a slow network the news of a rank's end comes before its last messages."""
-    run = margay("run", "-n", 3, "--mem", 40, "--link", "virtio", "--latency", 300000,
+    run = margay("run", "-n", 3, "--mem", 40, "--link", "virtio", "--latency", 150000,
                  app(layer), "last").ok()
     assert run.of_rank(0) == ["done"], run.describe()
 

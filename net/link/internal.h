@@ -255,6 +255,7 @@ void reassemble_ack_waiters(struct link *link, uint64_t now);
 
 /* Process a MSG with messages whose incarnations are right. */
 void reassemble(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now);
+
 /* 1: an announced message waits for its payload. */
 static inline int assembly_waits(const struct assembly *assembly)
 {

@@ -1,5 +1,5 @@
 /*
- * limits WHAT: features that MPI lacks here end with an error that says so.
+ * limits WHAT: features that MPI lacks here end with an error that says so; and how errors end a job.
  *
  *   clocks   MPI_WTIME_IS_GLOBAL is true only if the ranks' clocks agree
  *   windows  MPI_Finalize closes windows that are not freed

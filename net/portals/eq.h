@@ -94,9 +94,9 @@ int eq_has_room(const struct process_view *view, struct eq *eq, uint32_t needed)
  * made the queue three quarters full, by the reader's word. */
 int eq_calls(const struct process_view *view, const struct eq *eq, uint32_t events);
 
-/* Write an event, first the slot and then `next`, so that a reader of `next` finds the event. Its
- * type is `type`; head->type is not used. `end` holds the event's last two fields, link and fail.
- * Returns 1, or 0 if the queue is damaged. */
+/* Write an event, first the slot and then `next`, so that a reader of `next` finds the event. A
+ * reader of the slot finds it earlier. Its type is `type`; head->type is not used. `end` holds the
+ * event's last two fields, link and fail. Returns 1, or 0 if the queue is damaged. */
 uint32_t eq_write(const struct process_view *view, struct eq *eq, enum event_kind type,
 		  const struct event_head *head, const struct md_args *md, uint64_t hdr_data,
 		  uint64_t end);

@@ -49,18 +49,21 @@ int shm_lock_try(struct shm_lock *lock, const struct shm_member *self)
  * normally holds no lock. */
 static bool has_ended(const struct region_node *node)
 {
-	return atomic_load_explicit(&node->dead, memory_order_relaxed) ||
-	       atomic_load_explicit(&node->state, memory_order_relaxed) >= NODE_EXITED;
+	return atomic_load_explicit(&node->dead, memory_order_acquire) ||
+	       atomic_load_explicit(&node->state, memory_order_acquire) >= NODE_EXITED;
 }
 
 int shm_lock_is_dead(const struct shm_lock *lock, const struct shm_member *self)
 {
-	uint32_t owner = atomic_load_explicit(&lock->owner, memory_order_relaxed);
+	uint32_t owner = atomic_load_explicit(&lock->owner, memory_order_acquire);
 
 	/* The field is in shared memory. An id that no node has means damage. So does this
 	 * node's own id, as no node tries to acquire a lock that it holds. */
-	return owner && (owner > self->region->nodes || owner == self->node + 1 ||
-	                 has_ended(region_node(self->region, owner - 1)));
+	if (!owner || owner > self->region->nodes || owner == self->node + 1)
+		return owner != 0;
+	/* The owner may have released the lock before it ended, so read the field again. */
+	return has_ended(region_node(self->region, owner - 1)) &&
+	       atomic_load_explicit(&lock->owner, memory_order_relaxed) == owner;
 }
 
 /* Announce that this node waits for the lock in the block of node `place`. Only this node sets

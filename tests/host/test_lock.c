@@ -11,13 +11,19 @@
 #define NODES  8
 #define PLACE  3                    /* the node whose block contains the lock */
 #define ROUNDS 20000
+#define ENDS   20                   /* rounds of concurrent_lock_owner_ends */
 
 static struct shm_lock lock;
 
-static const struct region *fresh(void)
+static const struct region *fresh_of(uint32_t nodes)
 {
 	memset(&lock, 0, sizeof(lock));
-	return threads_region(NODES);
+	return threads_region(nodes);
+}
+
+static const struct region *fresh(void)
+{
+	return fresh_of(NODES);
 }
 
 static uint64_t protected;         /* not atomic: protected only by the lock */
@@ -116,6 +122,38 @@ TEST(concurrent_lock_owner_dies)
 	/* permanently: the lock is not stolen */
 	CHECK_IS(shm_lock_acquire(&lock, PLACE, &waiter), SHM_LOCK_DEAD);
 	CHECK(shm_lock_is_dead(&lock, &waiter));
+}
+
+static void *take_and_end(void *arg)
+{
+	const struct region *region = arg;
+
+	for (uint32_t node = 0; node < region->nodes - 1; node++) {
+		struct shm_member self = { region, node };
+
+		shm_lock_acquire(&lock, PLACE, &self);
+		shm_lock_release(&lock, PLACE, &self);
+		atomic_store(&region_node(region, node)->state, NODE_EXITED);
+	}
+	return 0;
+}
+
+/* An owner that releases the lock and then ends leaves it free, whenever others look. */
+TEST(concurrent_lock_owner_ends)
+{
+	for (int round = 0; round < ENDS; round++) {
+		const struct region *region = fresh_of(REGION_MAX_NODES);
+		struct shm_member observer = { region, region->nodes - 1 };
+		const struct region_node *last = region_node(region, region->nodes - 2);
+		pthread_t thread;
+		int dead = 0;
+
+		pthread_create(&thread, 0, take_and_end, (void *)region);
+		while (atomic_load(&last->state) != NODE_EXITED)
+			dead |= shm_lock_is_dead(&lock, &observer);
+		pthread_join(thread, 0);
+		CHECK(!dead);
+	}
 }
 
 /* Dead waiters, and nodes that wait for another lock, are skipped. */

@@ -61,6 +61,7 @@ lock right -DNODES=2 -DROUNDS=3 -DDEATH
 lock wrong -DWITHOUT=1
 lock wrong -DWITHOUT=2
 lock wrong -DWITHOUT=3
+lock wrong -DNODES=2 -DROUNDS=2 -DDEATH -DWITHOUT=4
 grants right
 grants right -DFAULTS=4
 grants right -DPARTS=6 -DFAULTS=3

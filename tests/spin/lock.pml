@@ -9,9 +9,10 @@
  *            1  a waiter does not try again once it is in the table
  *            2  it does not enter the table again after a bell
  *            3  an owner looks at the count before it frees the lock
+ *            4  a waiter whose owner has died does not read the owner again
  *
- * What must hold: one owner at a time; no run ends with a node that halts; without a death
- * the count is 0 at the end.
+ * What must hold: one owner at a time; no run ends with a node that halts; a lock is given up only
+ * if its owner has died with it; without a death the count is 0 at the end.
  */
 #ifndef NODES
 #define NODES  3
@@ -85,8 +86,16 @@ inline take() {
 		:: took -> break
 		:: else
 		fi;
+		looked = owner;
 		if
-		:: atomic { owner != 0 && dead[owner - 1] -> broken = true }; break
+		:: looked != 0 && dead[looked - 1] ->
+			if
+			:: WITHOUT == 4 || owner == looked ->
+				assert(owner == looked);
+				broken = true;
+				break
+			:: else
+			fi
 		:: else
 		fi;
 		atomic { bell[_pid] -> bell[_pid] = false }          /* halt */
@@ -100,7 +109,7 @@ inline take() {
 
 active [NODES] proctype node()
 {
-	byte i, next, seen, round;
+	byte i, next, seen, round, looked;
 	bool took, mine, broken, entered;
 
 	{

@@ -18,7 +18,7 @@ USAGE = """\
 usage: margay COMMAND [options] ...
 
   run   boot nodes and run an application on them     margay run -n 4 APP [arguments]
-  cc    compile and link an application, like mpicc   margay cc -O2 -o APP.elf APP.c
+  cc    compile and link an application in C          margay cc -O2 -o APP.elf APP.c
   c++   the same for C++                              margay c++ -O2 -o APP.elf APP.cc
   fortran   the same for Fortran                      margay fortran -O2 -o APP.elf APP.f90
   gdb   run with one rank under gdb                   margay gdb -n 2 --rank 1 APP
@@ -46,7 +46,7 @@ exit status: 0 if all ranks returned 0, else the first failing rank's;
   128 + signal after a fault or a machine's death (134 after abort); 124 timeout;
   130 Ctrl-C; 143 SIGTERM; 125 margay's own errors.
 environment: MARGAY_QEMU (QEMU to use), MARGAY_BOOT_SECONDS (time to reach main),
-  MARGAY_BUILD (build folder), XDG_CACHE_HOME (where margay keeps what it learnt about KVM),
+  MARGAY_BUILD (build folder), XDG_CACHE_HOME (where margay keeps whether KVM works here),
   MARGAY_RUN_OPTIONS (options that come before those of the command line).
 """
 CC_TEXT = """\

@@ -37,8 +37,8 @@ TABLE: tuple[Row, ...] = (
      "watchdog (interrupt)"),
     (("--no-bulk",), "", "no_bulk", "no second virtio card, which delivers long messages without a "
      "copy"),
-    (("--crc",), "", "crc", "checksums of what messages carry over network cards"),
-    (("--auth",), "[=HEX]", "auth", "take only frames that know the job's key (a random one)"),
+    (("--crc",), "", "crc", "checksums of the payload of frames"),
+    (("--auth",), "[=HEX]", "auth", "sign frames with the job's key, and drop others (a random key)"),
     (("--faults",), "LIST", "faults", "of the switch: loss=1%,dup=0.5%,reorder=2%,damage=0.1%,"
      "delay=1%:500us,cut=0-3:100-200,stop=2:50-80,seed=7 (cut, stop: ms)"),
     (("--pcap",), "F", "pcap", "write the frames that enter the switch to F"),
@@ -99,8 +99,8 @@ ISO_TABLE = (
     (("--auth",), "[=HEX]", "auth", "as for margay run"),
     (("--mtu",), "BYTES", "mtu", "longest frame; if all your switches pass longer ones, more is "
      "faster (1514)"),
-    (("--patience",), "S", "patience", "how long a node waits for boards that nobody has switched "
-     "on, in seconds since it booted (600)"),
+    (("--patience",), "S", "patience", "how long a node waits for boards that are not switched on "
+     "yet, in seconds since it booted (600)"),
     (("--stack",), "MB", "stack", "stack inside the segment (8)"),
     (("--env",), "K=V", "env", "environment variable of the application; repeat"),
     (("--file",), "F[=NAME]", "file", "a file for the application, as NAME (as F), or all of a "

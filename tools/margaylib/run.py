@@ -66,8 +66,8 @@ def run_options(options: RunOptions, debug: Callable[[Job], None] | None = None)
                    detail, say if os.isatty(2) else detail)
     switch = str(built("tools/switch")) if options.cards else ""
     job = Job(options, image, boot_fd, layout, accel, qemu, spawn, switch)
-    detail(f"{options.nodes} nodes on {options.machine}, {size_text(job.plan.segment_bytes)} "
-           f"each, region of {size_text(job.plan.bytes)}, {qemu}")
+    detail(f"{options.nodes} node{'s' if options.nodes > 1 else ''} on {options.machine}, "
+           f"{size_text(job.plan.segment_bytes)} each, region of {size_text(job.plan.bytes)}, {qemu}")
     sys.stderr.flush()
     if debug is not None:
         debug(job)

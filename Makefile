@@ -25,7 +25,7 @@ needs := $(if $(work),build) $(if $(filter run bench programs gcc-check mpich-ch
 	$(if $(filter bench,$(work)),bench) $(if $(filter figures check-long,$(work)),figures) \
 	$(if $(filter bench-peers,$(work)),$(if $(findstring --native,$(ARGS)),native)) \
 	$(if $(filter programs,$(work)),programs) \
-	$(if $(filter languages mpi mpich-check gcc-check bench programs check check-long,$(work)),languages) \
+	$(if $(filter languages mpi mpi-apps mpich-check gcc-check bench programs check check-long,$(work)),languages) \
 	$(if $(filter check check-long,$(work)),run iso check) $(if $(filter check-long,$(work)),model)
 
 # What is built first, with all processors.
@@ -74,7 +74,7 @@ check-long: check-built pytest-there programs-short gcc-tests ## the suite with 
 bench: all languages bench-apps ## measure the table of figures, into build/bench.json
 	$(PYTHON) tests/bench/bench.py $(ARGS)
 
-bench-peers: ## measure others, as PEERS=DIR/run.sh does; ARGS for it; ARGS=--native: MPI on this host
+bench-peers: ## measure other systems by PEERS/run.sh, with PEERS=DIR; ARGS=--native: MPI on this host
 	@$(PYTHON) tests/bench/peers.py $(if $(PEERS),"$(PEERS)") $(ARGS)
 
 bench-pages: ## write build/bench.json into README.md and docs/measurements.md
@@ -112,10 +112,11 @@ pytest-there:
 
 # For the list of `make help`:
 # host-check is in net/build.mk, the fuzz targets are in tests/fuzz/build.mk, install and deb
-# in tools/install/build.mk, languages in languages/build.mk, mpi in mpi/build.mk, mpich-check
+# in tools/install/build.mk, languages in languages/build.mk, mpi and mpi-apps in mpi/build.mk, mpich-check
 # in tests/mpich/build.mk, vrpc in lib/vmmc/vrpc.mk, uninstall, clean and help above.
 languages: ## the libraries of C++, Fortran and OpenMP, otherwise built at their first use
 mpi: ## MPI for C, C++ and Fortran, otherwise built by the first mpicc
+mpi-apps: ## the examples of MPI, apps/mpi, into build/apps/mpi
 gcc-check: ## GCC's own tests of C++ and Fortran on nodes; ARGS='--sample 300 --seed 1' for some of them
 mpich-check: ## MPICH's own tests on nodes; ARGS='--folder coll' for a part of them
 vrpc: ## Sun's remote procedure calls (lib/vmmc), with parts of Debian's libtirpc
@@ -125,7 +126,7 @@ deb: ## a package for Debian 12, build/margay_VERSION-1_amd64.deb
 host-check: ## the engine's unit tests on this machine
 model: ## check the link's protocol with spin
 fuzz: ## search for memory errors in the engine; SECONDS=3600
-fuzz-corpus: ## keep what fuzzing has reached, as few files as possible
+fuzz-corpus: ## keep the fewest inputs that reach what fuzzing has reached
 fuzz-coverage: ## lines that the corpus reaches
 clean: ## remove build/
 help: ## this list

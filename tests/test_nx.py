@@ -14,8 +14,8 @@ LINKS: dict[str, tuple[str, ...]] = {"shm": (), "virtio": ("--link", "virtio"), 
 OVER = pytest.mark.parametrize("over", list(LINKS))
 
 MESSAGES = ("blocking posted ordered selectors forced exchanged broadcast from_one ignored "
-            "arguments").split()
-HANDLERS = "received sent server answers masked info".split()
+            "cancelled arguments").split()
+HANDLERS = "received sent server answers broadcast masked info".split()
 GLOBAL = ("gsync gdsum gdprod gdhigh gdlow gssum gsprod gshigh gslow gisum giprod gihigh gilow "
           "same_bits collected users beside_messages arguments").split()
 VERTEX = "identity messages chosen to_all arguments".split()
@@ -145,6 +145,12 @@ def test_waits_for_a_node_that_has_died(margay, app, over, what):
     live.kill_node(1, 0.2)
     run = live.wait().status(128 + signal.SIGKILL)
     assert run.of_rank(0) == ["running", "refused"], run.describe()
+
+
+@OVER
+def test_a_wait_for_a_node_that_has_ended_and_a_handler_that_asks(margay, app, over):
+    run = margay("run", *LINKS[over], "-n", 3, "--no-prefix", app("nx_asks")).ok()
+    assert run.lines == ["refused"]
 
 
 @OVER

@@ -172,14 +172,16 @@ static int finish(struct request *r)
 
 /* ---- sends ---- */
 
-/* A send in a handler: it ends at once, or it is not begun. */
+/* A send in a handler: it ends at once, or it is not begun. One to all others is begun only if all
+ * parts have slots: none may wait, as the buffer may be changed afterwards. */
 static int send_at_once(long type, const void *buf, long count, long node, long ptype)
 {
 	size_t most = type >= NX_FORCE_TYPE ? nx.inline_bytes : nx.eager;
 	struct request *r;
 	int error;
 
-	if (count >= 0 && (size_t)count > most)
+	if (count >= 0 && ((size_t)count > most ||
+			   (node == -1 && type < NX_FORCE_TYPE && !nx_all_have_slots((size_t)count))))
 		return EQHAND;
 	error = nx_begin_send(type, buf, count, node, ptype, NULL, 0, &r);
 	if (error)
@@ -190,8 +192,6 @@ static int send_at_once(long type, const void *buf, long count, long node, long 
 	} else if (r->state == QUEUED && nx_unqueue(r)) {
 		nx_drop(r);
 		error = EQHAND;
-	} else {
-		r->ignored = 1;         /* to all others: some parts wait for slots */
 	}
 	return error;
 }
@@ -385,13 +385,14 @@ static int is_lost(void)
 	return nx.broken || (nx.awaited >= 0 && nx_is_lost(nx.awaited));
 }
 
-/* Looks for a message, or waits for one. */
+/* Looks for a message, or waits for one. While the program waits in one, handlers look in others:
+ * what it waits for stays. */
 static long probe(long typesel, long nodesel, long ptypesel, long info[8], int waits)
 {
 	struct request told = { .info = info };
 	const struct early *early;
 	uint64_t bits, ignore;
-	int error = check(NULL, 0, nodesel, ptypesel);
+	int error = check(NULL, 0, nodesel, ptypesel), awaits = waits && nodesel >= 0;
 
 	if (!error)
 		error = nx_selector(typesel, &bits, &ignore);
@@ -403,7 +404,7 @@ static long probe(long typesel, long nodesel, long ptypesel, long info[8], int w
 		return result(error);
 	nx_enter();
 	nx_progress();
-	if (waits && nodesel >= 0) {
+	if (awaits) {
 		nx.awaited = (int)nodesel;
 		nx.named++;
 	}
@@ -411,9 +412,11 @@ static long probe(long typesel, long nodesel, long ptypesel, long info[8], int w
 		nx_block();
 		nx_progress();
 	}
-	error = !early && is_lost() ? EQNOACT : 0;
-	nx.named -= nx.awaited >= 0;
-	nx.awaited = -1;
+	error = !early && waits && is_lost() ? EQNOACT : 0;
+	if (awaits) {
+		nx.named--;
+		nx.awaited = -1;
+	}
 	if (early) {
 		told.type = nx_type_of(early->bits);
 		told.length = early->length;

@@ -126,6 +126,7 @@ struct peer {
 	ptl_process_id_t process;
 	struct list queued;             /* sends that wait for slots */
 	struct peer *next_queued;
+	uint8_t listed;                 /* in nx.queued, perhaps without such sends */
 	uint16_t next;                  /* first slot to try */
 	uint16_t used;                  /* slots in use, as far as this rank knows */
 	uint16_t unreported;                /* slots returned but not yet reported to it */
@@ -172,7 +173,7 @@ struct nx {
 	struct early *earlies;          /* by slot, then by rank */
 	struct early early;             /* list head: its `newer` is the oldest message */
 	struct peer *peers;
-	struct peer *queued;            /* peers with sends that wait */
+	struct peer *queued;            /* peers with sends that wait, or that were withdrawn */
 	uint32_t acks;                  /* asked for by short messages */
 	uint32_t sends;                 /* sends that have not ended */
 	uint32_t named;                 /* receives, and a probe that waits, from one other rank */
@@ -270,6 +271,7 @@ void nx_tell(const struct request *r);                  /* info... report this o
 int nx_type_bits(long type, uint64_t *bits);            /* 0 or EQTYPE */
 void nx_send(struct request *r);                        /* peer, bits, base, bytes are set */
 void nx_send_queued(void);
+int nx_all_have_slots(size_t bytes);    /* whether a short message to all others need not wait */
 int nx_unqueue(struct request *r);      /* withdraws a send that waits for slots: 1 or 0 */
 void nx_tx_event(const struct event *event);
 void nx_gone(uint32_t rank, ptl_ni_fail_t fail);

@@ -186,7 +186,8 @@ static int send_ordinary(struct request *r)
 	}
 	if (first == NO_SLOT)
 		return AGAIN;
-	asks = !is_long && nx.acks < ACKS_MOST && is_scarce(rank);
+	/* In a handler there must be room in Portals: a put that asks for no ack waits for it. */
+	asks = !is_long && !nx.in_handler && nx.acks < ACKS_MOST && is_scarce(rank);
 	use_slots(rank, first, count);
 	if (is_long) {
 		r->slot = (uint16_t)first;
@@ -197,6 +198,18 @@ static int send_ordinary(struct request *r)
 	if (error)
 		return_slots(rank, first, count);
 	return error;
+}
+
+int nx_all_have_slots(size_t bytes)
+{
+	for (int rank = 0; rank < nx.size; rank++) {
+		const struct peer *peer = &nx.peers[rank];
+
+		if (rank != nx.rank && !peer->gone &&
+		    (peer->queued.first || find_slots((uint32_t)rank, slots_of(bytes)) == NO_SLOT))
+			return 0;
+	}
+	return 1;
 }
 
 /* ---- sends that wait ---- */
@@ -219,7 +232,8 @@ static int try(struct request *r)
 
 static void queue(struct peer *peer, struct request *r, int first)
 {
-	if (!peer->queued.first) {
+	if (!peer->listed) {
+		peer->listed = 1;
 		peer->next_queued = nx.queued;
 		nx.queued = peer;
 	}
@@ -270,10 +284,12 @@ void nx_send_queued(void)
 	while (*at) {
 		struct peer *peer = *at;
 
-		if (send_queued_to(peer))
+		if (send_queued_to(peer)) {
 			*at = peer->next_queued;
-		else
+			peer->listed = 0;
+		} else {
 			at = &peer->next_queued;
+		}
 	}
 }
 

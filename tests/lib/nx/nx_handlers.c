@@ -135,6 +135,54 @@ static void answers(void)
 	passed("answers");
 }
 
+/* A csend to all others in a handler fails if it would wait for slots, and sends nothing. */
+static volatile long all_error;
+
+static void to_all(long type, long count, long node, long ptype)
+{
+	(void)type, (void)count, (void)node, (void)ptype;
+	errno = 0;
+	all_error = _csend(21, out, 8, -1, 0) ? errno : 0;
+	memset(out, 0, 8);
+	calls++;
+}
+
+static void broadcast(void)
+{
+	long id, last = -1, value = 0;
+
+	calls = 0;
+	hrecv(20, in, 1, to_all);
+	csend(20, "x", 1, me, 0);
+	wait_for(1);
+	EQUAL(all_error, 0);
+	for (long i = 1; i < ranks; i++)
+		crecv(21, in, 8);
+	gsync();
+	while (id = isend(22, &value, sizeof(value), right, 0), msgdone(id))
+		;
+	hrecv(20, in, 1, to_all);
+	if (right != me)
+		csend(20, "x", 1, me, 0);
+	else
+		msgignore(isend(20, "x", 1, me, 0));
+	gsync();
+	if (right != me) {
+		wait_for(2);
+		EQUAL(all_error, EQHAND);
+	}
+	gsync();
+	msgignore(isend(22, &last, sizeof(last), right, 0));
+	do
+		crecv(22, &value, sizeof(value));
+	while (value != last);
+	msgwait(id);
+	wait_for(2);
+	gsync();
+	EQUAL(iprobe(21), 0);
+	passed("broadcast");
+}
+
 /* A handler's own calls do not change what the program's info calls return. */
 static void looks(long type, long count, long node, long ptype)
 {
@@ -190,6 +238,7 @@ int main(void)
 	sent();
 	server();
 	answers();
+	broadcast();
 	masked();
 	info();
 	return 0;

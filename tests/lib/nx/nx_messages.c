@@ -257,6 +257,29 @@ static void ignored(void)
 	passed("ignored");
 }
 
+/* A send that waits for slots is cancelled; the next one waits, too, and arrives. */
+static void cancelled(void)
+{
+	long number = 0, last = -1, value, id;
+
+	for (id = isend(TYPE, &number, sizeof(number), right, 0); msgdone(id);
+	     id = isend(TYPE, &number, sizeof(number), right, 0))
+		number++;
+	msgcancel(id);
+	id = isend(TYPE, &last, sizeof(last), right, 0);
+	EQUAL(msgdone(id), 0);
+	gsync();
+	for (number = 0;; number++) {
+		crecv(TYPE, &value, sizeof(value));
+		if (value == last)
+			break;
+		EQUAL(value, number);
+	}
+	msgwait(id);
+	EQUAL(iprobe(-1), 0);
+	passed("cancelled");
+}
+
 static void arguments(void)
 {
 	static long ids[NX_IDS];
@@ -324,6 +347,7 @@ int main(void)
 	broadcast();
 	from_one();
 	ignored();
+	cancelled();
 	arguments();
 	EQUAL(nx, 77);
 	return 0;

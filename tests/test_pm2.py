@@ -6,6 +6,8 @@ import random
 
 import pytest
 
+from harness import let_time_pass
+
 pytestmark = [pytest.mark.messages, pytest.mark.own_link]
 
 LOSS = ("--link", "virtio", "--faults", "seed=7,loss=1%")
@@ -106,6 +108,26 @@ def test_threads_that_wait_for_credit_die_with_their_node(margay, app, over):
     live.kill_node(1)
     (margay.cwd / "on").touch()
     others_end(live.wait())
+
+
+def late(margay, app, what: str, *link: object) -> None:
+    """Node 1 is killed before node 0 looks."""
+    live = margay.start("run", *link, "-n", 2, "--on-death", "continue", app("pm2_stays"), what)
+    live.wait_for(r"^\[0\] running$")
+    live.kill_node(1)
+    let_time_pass(0.5)
+    (margay.cwd / "go").touch()
+    run = live.wait(60)
+    assert run.of_rank(0) == ["running", "ended"], run.describe()
+
+
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+def test_threads_that_migrate_to_a_dead_node_stay(margay, app, over):
+    late(margay, app, "threads", *LINKS[over])
+
+
+def test_a_call_to_a_node_whose_death_is_not_handled_yet(margay, app):
+    late(margay, app, "call", "--link", "virtio", "--latency", 300000)
 
 
 @pytest.mark.parametrize("over", ["shm", "virtio"])

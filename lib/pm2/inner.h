@@ -93,6 +93,7 @@ struct peer {
 	ptl_process_id_t process;
 	uint32_t sent, returned;        /* messages sent to it; messages known to be taken */
 	uint32_t unacked;                  /* messages taken from it and not yet acknowledged */
+	uint32_t leaving;               /* threads sent to it that may not have arrived yet */
 	uint8_t dead, probed, wanted;   /* wanted: something waits for it */
 	uint8_t asked;                  /* for a thread that a dead node was sending it */
 	uint8_t ended;                  /* has called pm2_end; of rank 0: all have */
@@ -227,11 +228,12 @@ void pm2_heap_send(struct pm2_thread *thread, int node);
 enum { PM2_PORTAL = 40, PM2_ASK_PORTAL };
 #define PM2_SILENT    256ULL            /* match bit: delivered without an event */
 #define PM2_KIND      255ULL            /* match bits: enum kind */
+#define PM2_NODE_SHIFT 48               /* header of THREAD: the node that it is sent to */
 
-/* Headers. THREAD: its descriptor's address. END: the name. FREE: the address of the slots, with
- * their number in the lowest bits. CREDIT: how many messages were taken. LEAVE: nothing. ASK: the
- * name of a thread; the address is the number of the dead node that was sending it. ANSWER, LOST:
- * the name: it has come, or moved on, or the death is not known yet; it will not come. */
+/* Headers. THREAD: its descriptor's address, and the node. END: the name. FREE: the address of the
+ * slots, with their number in the lowest bits. CREDIT: how many messages were taken. LEAVE: nothing.
+ * ASK: the name of a thread; the address is the number of the dead node that was sending it. ANSWER,
+ * LOST: the name: it has come, or moved on, or the death is not known yet; it will not come. */
 enum kind { KIND_THREAD, KIND_END, KIND_FREE, KIND_CREDIT, KIND_LEAVE, KIND_ASK, KIND_ANSWER,
 	    KIND_LOST };
 

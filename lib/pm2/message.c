@@ -36,6 +36,14 @@ static void fail(struct message *message)
 		pm2_stayed(message->thread);
 }
 
+/* Declares what is on a dead node lost, but not before all threads that were leaving for it are known
+ * to have arrived there, or to be here again. */
+static void bury(int node)
+{
+	if (!pm2.peers[node].leaving)
+		pm2_bury(node);
+}
+
 static void dead(int node)
 {
 	struct peer *peer = &pm2.peers[node];
@@ -52,7 +60,7 @@ static void dead(int node)
 		fail(message);
 		message = next;
 	}
-	pm2_bury(node);
+	bury(node);
 	if (pm2.ending && pm2.main.state == WAITS) {
 		pm2.main.error = PM2_EDEAD;
 		pm2_ready(&pm2.main);
@@ -77,12 +85,18 @@ static int has_credit(const struct peer *peer)
  * waits for room by itself; if it fails, there is no node to send to. */
 static void send_now(int node, struct message *message)
 {
-	pm2.peers[node].sent++;
-	if (message->thread)            /* not while it waits: it is lost if this node dies meanwhile */
+	struct peer *peer = &pm2.peers[node];
+	unsigned leaves = message->thread != 0;
+
+	peer->sent++;
+	peer->leaving += leaves;        /* until its SEND_END */
+	if (leaves)                     /* not while it waits: it is lost if this node dies meanwhile */
 		pm2_place(message->thread, node);
-	if (put(message->thread ? pm2.noted : pm2.plain, node, message->at, message->bytes,
-		message->bits, message->to, message->header) != PTL_OK)
-		fail(message);
+	if (put(leaves ? pm2.noted : pm2.plain, node, message->at, message->bytes, message->bits,
+		message->to, message->header) == PTL_OK)
+		return;
+	peer->leaving -= leaves;
+	fail(message);
 }
 
 void pm2_send(int node, struct message *message)
@@ -143,6 +157,26 @@ static void taken(int from)
 		return;
 	pm2_tell(from, KIND_CREDIT, peer->unacked);
 	peer->unacked = 0;
+}
+
+static struct pm2_thread *thread_of(const ptl_event_t *event)
+{
+	return (struct pm2_thread *)(event->hdr_data & ((1ULL << PM2_NODE_SHIFT) - 1));
+}
+
+/* The SEND_END of a thread that was sent. If it has arrived, it may be anywhere by now. */
+static void has_left(const ptl_event_t *event)
+{
+	int node = (int)(event->hdr_data >> PM2_NODE_SHIFT);
+	struct peer *peer = &pm2.peers[node];
+
+	peer->leaving--;
+	if (event->ni_fail_type != PTL_NI_OK) {
+		pm2_stayed(thread_of(event));
+		dead(node);
+	}
+	if (peer->dead)
+		bury(node);
 }
 
 /* Each node tells rank 0 that it leaves; rank 0 tells all when all have. */
@@ -221,7 +255,7 @@ static void arrived(const ptl_event_t *event)
 	}
 	switch (event->match_bits & PM2_KIND) {
 	case KIND_THREAD:
-		pm2_arrived((struct pm2_thread *)event->hdr_data);
+		pm2_arrived(thread_of(event));
 		break;
 	case KIND_END:
 		pm2_finish(event->hdr_data, pm2_thread_of(event->hdr_data)->result, PM2_OK);
@@ -250,7 +284,6 @@ static void arrived(const ptl_event_t *event)
 
 static void handle(const ptl_event_t *event)
 {
-	struct pm2_thread *thread;
 	int node;
 
 	switch (event->type) {
@@ -258,12 +291,7 @@ static void handle(const ptl_event_t *event)
 		arrived(event);
 		break;
 	case PTL_EVENT_SEND_END:
-		if (event->ni_fail_type == PTL_NI_OK)
-			break;
-		thread = (struct pm2_thread *)event->hdr_data;
-		node = thread->node;
-		pm2_stayed(thread);
-		dead(node);
+		has_left(event);
 		break;
 	case PTL_EVENT_ACK:
 		node = (int)event->hdr_data;
@@ -366,7 +394,7 @@ static void ask(void)
 		if (!peer->wanted)
 			continue;
 		if (peer->dead)
-			pm2_bury(node); /* a thread was being moved there */
+			bury(node);     /* a thread was being moved there */
 		else if (!peer->asked)
 			ask_for(node, 0);
 		probe(node);
@@ -378,8 +406,11 @@ static void ask(void)
 static void all_dead(void)
 {
 	for (int node = 0; node < pm2.nodes; node++)
-		if (node != pm2.self)
+		if (node != pm2.self) {
+			pm2.peers[node].leaving = 0;
 			dead(node);
+			bury(node);
+		}
 	usleep(BROKEN_US);              /* for threads that sleep */
 }
 

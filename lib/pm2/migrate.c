@@ -26,7 +26,8 @@ void pm2_depart(struct pm2_thread *thread)
 	thread->state = AWAY;
 	thread->error = PM2_OK;
 	thread->message = (struct message){
-		.bits = KIND_THREAD, .header = (uintptr_t)thread, .thread = thread,
+		.bits = KIND_THREAD, .thread = thread,
+		.header = (uintptr_t)thread | (uint64_t)node << PM2_NODE_SHIFT,
 		.at = (uintptr_t)thread->sp, .to = (uintptr_t)thread->sp,
 		.bytes = (uint64_t)(end - (char *)thread->sp),
 	};

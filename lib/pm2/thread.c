@@ -89,7 +89,8 @@ void pm2_finish(pm2_thread_t name, void *result, int error)
 	record->use = ENDED;
 	record->result = result;
 	record->error = error;
-	if (record->joiner)
+	/* A call that fails while it is sent ends before its caller waits for it. */
+	if (record->joiner && record->joiner->state == WAITS)
 		pm2_ready(record->joiner);
 }
 

@@ -14,7 +14,7 @@ LINKS: dict[str, tuple[str, ...]] = {"shm": (), "virtio": ("--link", "virtio"), 
 OVER = pytest.mark.parametrize("over", list(LINKS))
 
 CALLS = ("names arguments refused sizes reused waits spins order async revoked tables reopened").split()
-NOTIFICATIONS = "computing mixed blocked credits answered ended".split()
+NOTIFICATIONS = "computing mixed blocked credits answered ended late again".split()
 DEATHS = "sends long async notify waits speaks imports fences".split()
 
 

@@ -37,34 +37,36 @@ static ptl_md_t area(const struct export *export, ptl_handle_eq_t eq)
 	return memory(export->start, export->bytes, options, eq);
 }
 
-/* Removes a grant's entries. 0: a message is being delivered through them. */
+/* Removes a grant's entries. 0: a message is being delivered through them. The credits of pending
+ * notifications are returned when these are handled. */
 static int take_back(struct grant *grant)
 {
-	if (grant->imported)
-		__atomic_fetch_add(&vmmc.credits_left, grant->credits, __ATOMIC_RELAXED);
+	if (grant->imported && grant->pending < grant->credits)
+		__atomic_fetch_add(&vmmc.credits_left, (int32_t)(grant->credits - grant->pending),
+		                   __ATOMIC_RELAXED);
 	grant->imported = 0;
-	grant->credits = 0;
+	grant->credits = grant->pending = 0;
 	return vmmc_try_detach(&grant->data) & vmmc_try_detach(&grant->notify);
 }
 
-static int give(struct export *export, int rank, struct grant *grant)
+static int give(struct export *export, int rank, struct grant *grant, uint32_t number)
 {
 	ptl_process_id_t importer = margay_process(rank);
 	ptl_handle_eq_t eq = export->flags & VMMC_SPIN ? PTL_EQ_NONE : vmmc.arrivals;
-	uint32_t credits = 0;
+	int32_t credits = 0;
 	ptl_md_t noticed;
 	int result;
 
 	if (export->handler) {
 		credits = vmmc.credits_left < VMMC_CREDITS ? vmmc.credits_left : VMMC_CREDITS;
-		if (!credits)
+		if (credits <= 0)
 			return VMMC_ENOSPACE;
 	}
 	result = vmmc_attach(PORTAL_DATA, importer, export->bits, area(export, eq), PTL_RETAIN,
 	                     &grant->data);
 	if (!result && export->handler) {
 		noticed = area(export, vmmc.notices);
-		noticed.user_ptr = (void *)(intptr_t)rank;
+		noticed.user_ptr = (void *)((uintptr_t)number << 32 | (uintptr_t)rank);
 		result = vmmc_attach(PORTAL_DATA, importer, export->bits | BITS_NOTIFY, noticed,
 		                     PTL_RETAIN, &grant->notify);
 	}
@@ -72,9 +74,10 @@ static int give(struct export *export, int rank, struct grant *grant)
 		take_back(grant);
 		return result;
 	}
-	vmmc.credits_left -= credits;
-	grant->credits = credits;
-	grant->handled = grant->told = grant->answers = grant->refused = 0;
+	__atomic_fetch_sub(&vmmc.credits_left, credits, __ATOMIC_RELAXED);
+	grant->credits = (uint32_t)credits;
+	grant->mailbox = number;
+	grant->handled = grant->told = grant->answers = grant->refused = grant->pending = 0;
 	grant->imported = 1;
 	return VMMC_OK;
 }
@@ -100,10 +103,9 @@ static struct answer admit(int rank, const char *name, uint32_t number)
 	else if (!take_back(grant))     /* of an earlier import, which its owner has dropped */
 		answer.result = VMMC_ENOSPACE;
 	else
-		answer.result = give(export, rank, grant);
+		answer.result = give(export, rank, grant, number);
 	if (answer.result)
 		return answer;
-	grant->mailbox = number;
 	grant->answers++;
 	answer.credits = grant->credits;
 	answer.bytes = export->bytes;
@@ -162,7 +164,7 @@ void vmmc_on_request(ptl_event_t *event)
 	if (event->type != PTL_EVENT_PUT_END || event->ni_fail_type != PTL_NI_OK)
 		return;
 	rank = sender(event);
-	if (rank < 0)
+	if (rank < 0 || vmmc.counting)          /* the request comes again */
 		return;
 	vmmc.lives[rank] = LIFE_SEEN;
 	switch (event->hdr_data >> 32) {

@@ -23,6 +23,10 @@
 
 enum { PORTAL_DATA = 16, PORTAL_CONTROL, PORTAL_PING, PORTAL_ANSWER, PORTAL_COPY };
 
+/* The ring of queued notifications. Those of an import that has ended may come after its credits were
+ * given to another one, but no more of them than the queue holds. */
+enum { VMMC_WAITING = 2 * VMMC_NOTIFICATIONS };
+
 /* Copies for synchronous sends over a card, and the longest such send. */
 enum { VMMC_COPIES = 64, VMMC_COPY_BYTES = 16384, VMMC_MOST_COPIED = 256 << 10 };
 
@@ -75,6 +79,7 @@ struct grant {
 	uint32_t answers, refused; /* to that request, which may come twice; not accepted */
 	uint32_t handled, told;    /* notifications handled; last count sent to the importer */
 	uint32_t credits;
+	uint32_t pending;          /* notifications that have come and were not handled */
 };
 
 struct export {
@@ -92,6 +97,7 @@ struct export {
 /* A queued notification. */
 struct notice {
 	uint64_t bits, offset, bytes;
+	uint32_t mailbox;          /* number of the import that it came through */
 	int rank;
 };
 
@@ -145,10 +151,11 @@ struct vmmc {
 	char *copies;              /* VMMC_COPIES of them; null: a put reads its source at once */
 	uint32_t free_copies[VMMC_COPIES], copies_left; /* the application's thread only */
 
-	struct notice *waiting;    /* a ring of VMMC_NOTIFICATIONS */
+	struct notice *waiting;    /* a ring of VMMC_WAITING */
 	volatile uint32_t waiting_first, waiting_end;
 	volatile int blocked, draining;
-	uint32_t credits_left;
+	volatile int counting;     /* a grant is being changed outside of handlers */
+	int32_t credits_left;      /* less those of pending notifications of ended imports */
 };
 
 extern struct vmmc vmmc;

@@ -108,8 +108,9 @@ static int queues(void)
 	} all[] = {
 		{ &vmmc.arrivals, ARRIVALS, PTL_EQ_HANDLER_NONE },
 		{ &vmmc.calls, CALLS, PTL_EQ_HANDLER_NONE },
-		{ &vmmc.requests, 4 * (ptl_size_t)vmmc.size + 16, vmmc_on_request },
+		/* the handlers are called in this order: an unimport after its notifications */
 		{ &vmmc.notices, VMMC_NOTIFICATIONS, vmmc_on_notice },
+		{ &vmmc.requests, 4 * (ptl_size_t)vmmc.size + 16, vmmc_on_request },
 		{ &vmmc.sent, 2 * VMMC_SENDS, vmmc_on_sent },
 		{ &vmmc.refused, REFUSALS, vmmc_on_refused },
 		{ &vmmc.copied, COPIED, PTL_EQ_HANDLER_NONE },
@@ -181,7 +182,7 @@ static int tables(void)
 {
 	vmmc.exports = calloc(VMMC_EXPORTS, sizeof(*vmmc.exports));
 	vmmc.imports = calloc(VMMC_IMPORTS, sizeof(*vmmc.imports));
-	vmmc.waiting = calloc(VMMC_NOTIFICATIONS, sizeof(*vmmc.waiting));
+	vmmc.waiting = calloc(VMMC_WAITING, sizeof(*vmmc.waiting));
 	vmmc.slots = calloc((size_t)vmmc.size, VMMC_NAME_BYTES);
 	vmmc.lives = calloc((size_t)vmmc.size, 1);
 	if (!vmmc.exports || !vmmc.imports || !vmmc.waiting || !vmmc.slots || !vmmc.lives)

@@ -211,11 +211,66 @@ static void ended(void)
 	OK(vmmc_barrier());
 }
 
+/* Notifications of ended imports, which are not handled yet, hold back their credits: further imports
+ * are refused before one gets lost. */
+static void again(void)
+{
+	vmmc_export_t exported = open_area(count);
+	vmmc_proxy_t proxy;
+	uint32_t sent = 0;
+	int result;
+
+	vmmc_block();
+	OK(vmmc_barrier());
+	while ((result = vmmc_import(next, "area", FOR_EVER, &proxy, NULL)) == VMMC_OK) {
+		for (int i = 0; i < VMMC_CREDITS; i++)
+			notify(proxy, ++sent);
+		OK(vmmc_unimport(proxy));
+	}
+	EQUAL(result, VMMC_ENOSPACE);
+	EQUAL(sent, VMMC_NOTIFICATIONS);
+	OK(vmmc_barrier());
+	EQUAL(handled, 0);
+	vmmc_unblock();
+	await_handled(sent);
+	OK(vmmc_barrier());
+	proxy = import(next);
+	for (int i = 0; i < 3 * VMMC_CREDITS; i++)
+		notify(proxy, ++sent);
+	await_handled(sent);
+	close_area(exported, proxy);
+}
+
+/* Notifications that are handled when their area has been imported again give the new import no
+ * credits. */
+static void late(void)
+{
+	vmmc_export_t exported = open_area(count);
+	vmmc_proxy_t proxy = import(next);
+	uint32_t sent = 0;
+
+	vmmc_block();
+	OK(vmmc_barrier());
+	for (int i = 0; i < VMMC_CREDITS; i++)
+		notify(proxy, ++sent);
+	OK(vmmc_unimport(proxy));
+	proxy = import(next);
+	OK(vmmc_barrier());
+	vmmc_unblock();
+	await_handled(sent);
+	OK(vmmc_barrier());
+	for (int i = 0; i < 3 * VMMC_CREDITS; i++)
+		notify(proxy, ++sent);
+	await_handled(sent);
+	close_area(exported, proxy);
+}
+
 int main(void)
 {
 	static const struct test_case cases[] = {
 		{ "computing", computing }, { "mixed", mixed }, { "blocked", blocked },
 		{ "credits", credits }, { "answered", answered }, { "ended", ended },
+		{ "late", late }, { "again", again },
 	};
 
 	OK(vmmc_init());

@@ -39,7 +39,7 @@ int bulk_is_announced(const struct link *link, uint64_t length, uint32_t *fragme
 	if (most < LEAST_PART)
 		return 0;
 	parts = (length - 1) / most + 1;
-	if (parts > MOST_FRAMES)
+	if (parts > WIRE_MOST_FRAMES)
 		return 0;
 	/* All parts get the same length if possible, as after a loss a part may land in the buffer
 	 * of another one. The announcement carries the remainder. */

@@ -22,7 +22,6 @@
  * behind a gap are dropped by the receiver, and retransmitted. */
 #define MAPPED       64u
 #define MOST_UNACKED 48u           /* frames received before an acknowledgement is sent at once */
-#define MOST_FRAMES  (1u << 30)    /* most frames, or parts, of one message */
 #define DUP_THRESHOLD 3            /* later frames that must have arrived before a missing one
                                       counts as lost */
 

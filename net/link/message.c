@@ -85,7 +85,7 @@ static int shape_of(const struct link *link, uint64_t length, uint32_t fragment,
 	if (!shape->announced && length)
 		frames = (length - 1) / shape->fragment + 1;
 	shape->frames = (uint32_t)frames;
-	return frames <= MOST_FRAMES && length <= WIRE_MOST_LENGTH &&
+	return frames <= WIRE_MOST_FRAMES && length <= WIRE_MOST_LENGTH &&
 	       (frames == 1 || length > LINK_WHOLE_BYTES);
 }
 

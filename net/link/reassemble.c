@@ -162,7 +162,7 @@ static int locate(const struct wire *wire, uint32_t *first, uint64_t *frames)
 	at = wire->offset / wire->bytes;
 	*frames = (wire->length - 1) / wire->bytes + 1;
 	*first = wire->sequence - (uint32_t)at;
-	return at < MOST_FRAMES && *frames <= MOST_FRAMES;
+	return at < WIRE_MOST_FRAMES && *frames <= WIRE_MOST_FRAMES;
 }
 
 /* Whether one of these frames is in the stash: then they are not one message. */

@@ -173,12 +173,15 @@ static int is_batch(const struct wire *wire)
 	return walk.at == wire->bytes && walk.n == wire->messages;
 }
 
-/* A valid announcement carries the end of its message, but not all of it. */
+/* A valid announcement carries the end of its message, but not all of it; and the receiver can
+ * count the parts of the rest. */
 static int is_announcement(const struct wire *wire)
 {
+	uint64_t rest = wire->length - wire->bytes;
+
 	return wire->bytes <= WIRE_TAIL_BYTES && wire->bytes < wire->length &&
-	       wire->offset > 0 && wire->offset <= wire->length - wire->bytes &&
-	       wire->offset <= WIRE_MOST_PAYLOAD;
+	       wire->offset > 0 && wire->offset <= rest && wire->offset <= WIRE_MOST_PAYLOAD &&
+	       (rest - 1) / wire->offset < WIRE_MOST_FRAMES;
 }
 
 static int has_part(uint32_t kind)

@@ -18,6 +18,7 @@
 #define WIRE_MOST_FRAGMENT 65344u  /* most payload of a fragment: a multiple of 64 */
 #define WIRE_TAIL_BYTES    1024u   /* most payload of an announcement */
 #define WIRE_MOST_LENGTH   ((1ULL << 48) - 1) /* most payload of a message */
+#define WIRE_MOST_FRAMES   (1u << 30) /* most frames, or parts, of one message */
 #define WIRE_ETHERTYPE     0x88b5u
 #define WIRE_PREFIX        0x474d02u /* 02:4d:47: the start of each address, as wire_get reads it */
 #define WIRE_VERSION       1u      /* version of frames with checksums */

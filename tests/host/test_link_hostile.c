@@ -435,3 +435,32 @@ TEST(hostile_node_gets_no_more_stashes_than_it_leaves)
 	CHECK_IS(link_counter(p.link, LINK_STASHED), 4);
 	probe_close(&p, 0);
 }
+
+/* A message has at most 2^30 parts. With 2^32 the count would wrap to 0, and the message would end
+ * while it waits for a turn: another one in its record would follow itself in that queue. */
+TEST(hostile_announcements_of_too_many_parts_are_nonsense)
+{
+	struct wire wire = { .kind = WIRE_KIND_BULK, .source = PEER_LIFE, .bytes = 256,
+			     .destination = PROBE_LIFE };
+	struct wire good = probe_data(0, 256, 0), bad = good;
+	struct probe p;
+
+	good.announce = bad.announce = 1;
+	good.bytes = bad.bytes = 0;
+	good.offset = 256;
+	bad.offset = 1;
+	probe_open(&p);
+	probe_start(&p);
+	probe_give(&p, 1, &good, 7);                     /* has the turn */
+	for (uint32_t shift = 31; shift < 48; shift++) {
+		bad.length = 1ull << shift;
+		probe_give(&p, 2, &bad, 8);
+	}
+	TOLD(&p, "b");
+	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 17);
+	probe_give(&p, 2, &good, 9);
+	probe_give(&p, 1, &wire, 0);
+	probe_give(&p, 2, &wire, 0);
+	TOLD(&p, "bdede");
+	probe_close(&p, 1);
+}

@@ -120,7 +120,8 @@ TEST(wire_reads_what_it_wrote)
 		if (wire.announce) {
 			wire.offset = 1 + (r >> 16) % WIRE_MOST_PAYLOAD;
 			wire.bytes = r >> 12 & 1 ? (uint32_t)(check_random(&dice) % 800) : 0;
-			wire.length = wire.offset + (check_random(&dice) >> 17) + wire.bytes;
+			wire.length = wire.offset + wire.bytes + (check_random(&dice) >> 17) %
+				((uint64_t)wire.offset * ((1u << 30) - 1) + 1);
 		} else if (wire.messages) {
 			wire.bytes = (uint32_t)(1 + (r >> 16) % 512);
 			wire.offset = check_random(&dice) >> 17;
@@ -279,6 +280,18 @@ TEST(wire_refuses_fields_that_cannot_be)
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
 	wire.length = 100;
 	wire.offset = 1;
+	CHECK_IS(reads(wire), WIRE_NONSENSE);
+	/* It has at most 2^30 parts, and bytes with the announcement. */
+	wire.length = (1ull << 30) + wire.bytes;
+	CHECK_IS(reads(wire), WIRE_OK);
+	wire.length++;
+	CHECK_IS(reads(wire), WIRE_NONSENSE);
+	wire.length = (1ull << 32) + wire.bytes;         /* a count of 32 bits would be 0 */
+	CHECK_IS(reads(wire), WIRE_NONSENSE);
+	wire.offset = 2;
+	wire.length = (1ull << 31) + wire.bytes;
+	CHECK_IS(reads(wire), WIRE_OK);
+	wire.length++;
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
 }
 

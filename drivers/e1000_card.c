@@ -241,7 +241,7 @@ static int refuse(struct nic *nic)
 int e1000_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint64_t cookie)
 {
 	struct e1000 *e = of(nic);
-	uint32_t bytes = 0, first = e->send_next, at = first;
+	uint32_t bytes = 0, first, at;
 
 	for (uint32_t i = 0; i < n; i++)
 		bytes += pieces[i].length;
@@ -254,6 +254,7 @@ int e1000_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint
 			return NIC_FULL;
 		}
 	}
+	first = at = e->send_next;     /* after reclaim, whose callbacks may send */
 	for (uint32_t i = 0; i < n; i++) {
 		e->send[at] = (struct e1000_send_descriptor){
 			memory_physical(pieces[i].bytes), pieces[i].length | TX_CRC, 0 };

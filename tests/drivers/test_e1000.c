@@ -295,6 +295,37 @@ TEST_CARDS(full_ring_says_so_and_goes_on)
 	close_card();
 }
 
+/* Sends three frames from within the first callback of a completed send. */
+static void sent_and_send(void *context, uint64_t cookie)
+{
+	card_sent(context, cookie);
+	if (n_ended == 1)
+		for (uint64_t next = 1000; next < 1003; next++)
+			CHECK_IS(send(next, 1), NIC_OK);
+}
+
+/* The ring is full. A send makes room, and a callback sends before it. */
+TEST_CARDS(sent_callback_may_send)
+{
+	uint32_t given = 0, bytes;
+
+	open_card();
+	nic->sent = sent_and_send;
+	while (send(given, 1) == NIC_OK)
+		given++;
+	CHECK_IS(fake_send(SENDS, wire, &bytes), given);
+	CHECK_IS(send(given, 2), NIC_OK);
+	CHECK_IS(n_ended, given);
+	CHECK_IS(fake_send(SENDS, wire, &bytes), 4);
+	CHECK_IS(bytes, 200);                  /* the last one is the outer one */
+	poll();
+	for (uint32_t cookie = 0; cookie < SENDS; cookie++)
+		CHECK_IS(ended[cookie], cookie <= given || (cookie >= 1000 && cookie < 1003));
+	nic->sent = card_sent;
+	works();
+	close_card();
+}
+
 TEST_CARDS(lone_frame_leaves_at_once_and_answers_together)
 {
 	uint32_t bytes;

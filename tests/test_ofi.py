@@ -27,7 +27,8 @@ FLOODS = [("early", 4, 10000, 1000), ("self", 1, 20000, 0), ("all", 4, 2000, 300
           ("long", 2, 1000, 600), ("long", 1, 1000, 0),
           ("longest", 3, 1000, 300), ("longest", 1, 3000, 0),
           ("scattered", 1, 400, 0), ("scattered", 2, 400, 200), ("receives", 2, 5000, 3000),
-          ("everything", 2, 500, 500), ("steps", 3, 2000, 300), ("injects", 3, 1000, 100)]
+          ("everything", 2, 500, 500), ("steps", 3, 2000, 300), ("injects", 3, 1000, 100),
+          ("unread", 4, 300, 0)]
 MANY_FLOODS = [("steps", 64, 200), ("injects", 64, 50), ("all", 64, 10), ("early", 64, 1000),
                ("early", 16, 100000), ("self", 1, 300000), ("onesided", 16, 20000)]
 

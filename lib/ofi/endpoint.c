@@ -19,8 +19,8 @@
 
 MARGAY_EVENT_SLOTS(RX_SLOTS + EARLY_SLOTS + TX_EVENTS + CREDIT_SLOTS);
 
-_Static_assert(3 * (TX_SLOTS - TX_RESERVE) + TX_RESERVE + TX_PARTS + UNITS / 4 + PARKED_UNACKED <=
-	       TX_EVENTS, "no event of this side is lost");
+_Static_assert(3 * (TX_SLOTS - TX_RESERVE) + TX_RESERVE + TX_PARTS + ACKS_ASKED + ACKS_STARTED +
+	       PARKED_UNACKED <= TX_EVENTS, "no event of this side is lost");
 
 static const ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 

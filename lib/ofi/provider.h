@@ -45,7 +45,9 @@
 #define RX_SLOTS        16384u
 #define TX_RESERVE      128u        /* slots that long sends must leave free */
 #define TX_EVENTS       4096u       /* three for each long send's slot, one for other slots and for
-                                       each part; acks of credit: UNITS / 4; of parked sends */
+                                       each part; acks of credit; of parked sends */
+#define ACKS_ASKED      512u        /* most acks of credit that are asked for before TX is read */
+#define ACKS_STARTED    1024u       /* most that are under way then: the kernel's operations */
 #define PARKED_MOST     32768u      /* long sends that wait for a receive without a slot */
 #define PARKED_UNACKED  256u        /* those whose header may not have arrived */
 #define TX_PARTS        1024u       /* of all reads and writes under way */
@@ -280,6 +282,7 @@ struct endpoint {
 	unsigned int tx_used;
 	unsigned int tx_long;           /* slots of long sends, which wait for a peer's receive */
 	unsigned int tx_parts;          /* outstanding events of reads and writes */
+	unsigned int acks_asked;        /* acks of credit asked for since TX was read */
 	struct tx *parked;              /* long sends without a slot */
 	unsigned int parked_room, parked_free;  /* entries; the first free one, or parked_room */
 	unsigned int parked_unacked;    /* those whose ack has not been read */

@@ -18,6 +18,8 @@
  *   injects    COUNT injected messages of one buffer each, one way
  *   memory     COUNT injected messages, more than fit into memory, faster than posted receives
  *              take them: the sender's program finds memory for itself all the time
+ *   unread     rank 0 injects COUNT batches to each other rank, which has posted receives for them,
+ *              and reads no completion. The long sends that it starts meanwhile all complete
  */
 #include "ofi.h"
 
@@ -443,6 +445,34 @@ static void memory(struct ofi *o)
 	free(came);
 }
 
+static void unread(struct ofi *o)
+{
+	enum { BATCH = 500, EVERY = 5, TAG = 99 };
+	struct fi_cq_tagged_entry entry;
+	long sends = 0;
+
+	for (int i = 0; i < count; i++) {
+		int longer = i % EVERY == 0;
+
+		for (int j = 0; j < BATCH && o->rank > 0; j++)
+			OK(fi_trecv(o->ep, in, 8, 0, 0, 1, 0, in));
+		if (longer && o->rank == 1)
+			OK(fi_trecv(o->ep, in, LONG, 0, 0, TAG, 0, in));
+		ofi_barrier();
+		if (longer && o->rank == 0) {
+			OK(fi_tsend(o->ep, out, LONG, 0, 1, TAG, out));
+			sends++;
+		}
+		for (int j = 0; j < BATCH && o->rank == 0; j++)
+			for (int rank = 1; rank < o->size; rank++)
+				OK(fi_tinject(o->ep, out, 8, rank, 1));
+		ofi_barrier();
+		for (int j = BATCH + (longer && o->rank == 1); j > 0 && o->rank > 0; j--)
+			EQUAL(take(o, &entry), 0);
+	}
+	await_sends(o, sends);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -453,7 +483,7 @@ int main(int argc, char **argv)
 		{ "onesided", onesided }, { "long", long_sends }, { "receives", receives },
 		{ "longest", longest }, { "scattered", scattered },
 		{ "everything", everything }, { "steps", steps },
-		{ "injects", injects }, { "memory", memory },
+		{ "injects", injects }, { "memory", memory }, { "unread", unread },
 	};
 	struct ofi o;
 

@@ -19,7 +19,8 @@ MESSAGES = ("posted early untagged matching vectors truncated injected arguments
             "cancelled peeked delivery").split()
 COMPLETIONS = "selective formats waiting failure_in_order undirected inject_by_default".split()
 
-MULTI = "posted early cancelled cancelled_fetching arguments many_buffers".split()
+MULTI = ("posted early cancelled cancelled_fetching arguments many_buffers released_at_once "
+         "behind").split()
 
 # Case, nodes, messages of each rank: over shared memory, and over cards.
 FLOODS = [("early", 4, 10000, 1000), ("self", 1, 20000, 0), ("all", 4, 2000, 300),
@@ -28,7 +29,7 @@ FLOODS = [("early", 4, 10000, 1000), ("self", 1, 20000, 0), ("all", 4, 2000, 300
           ("longest", 3, 1000, 300), ("longest", 1, 3000, 0),
           ("scattered", 1, 400, 0), ("scattered", 2, 400, 200), ("receives", 2, 5000, 3000),
           ("everything", 2, 500, 500), ("steps", 3, 2000, 300), ("injects", 3, 1000, 100),
-          ("unread", 4, 300, 0)]
+          ("entries", 2, 2000, 1000), ("unread", 4, 300, 0)]
 MANY_FLOODS = [("steps", 64, 200), ("injects", 64, 50), ("all", 64, 10), ("early", 64, 1000),
                ("early", 16, 100000), ("self", 1, 300000), ("onesided", 16, 20000)]
 

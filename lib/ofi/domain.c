@@ -228,6 +228,8 @@ static int region_close(struct fid *fid)
 	while (*at != region)
 		at = &(*at)->next;
 	*at = region->next;
+	if (region->domain->endpoint)
+		mfi_entry_give(region->domain->endpoint);
 	free(region);
 	return 0;
 }
@@ -276,6 +278,7 @@ static int key_is_used(const struct domain *domain, uint64_t key)
 static int region_open(struct domain *domain, const void *buf, size_t len, uint64_t access,
 		       uint64_t key, struct region **region, void *context)
 {
+	struct endpoint *ep = domain->endpoint;
 	struct region *made;
 	int error;
 
@@ -283,9 +286,13 @@ static int region_open(struct domain *domain, const void *buf, size_t len, uint6
 		return -FI_EKEYREJECTED;
 	if (key_is_used(domain, key))
 		return -FI_ENOKEY;
-	made = calloc(1, sizeof(*made));
-	if (!made)
+	if (ep && ep->enabled && mfi_entry_take(ep))
 		return -FI_ENOMEM;
+	made = calloc(1, sizeof(*made));
+	if (!made) {
+		error = -FI_ENOMEM;
+		goto give_back;
+	}
 	made->md = (ptl_md_t){
 		.start = (void *)buf, .length = len, .threshold = PTL_MD_THRESH_INF,
 		.options = PTL_MD_MANAGE_REMOTE, .eq_handle = PTL_EQ_NONE,
@@ -301,15 +308,19 @@ static int region_open(struct domain *domain, const void *buf, size_t len, uint6
 	made->fid.fid.ops = &region_fid_ops;
 	made->fid.key = key;
 	made->domain = domain;
-	error = region_attach(made);
-	if (error != PTL_OK) {
-		free(made);
-		return mfi_error(error);
-	}
+	error = mfi_error(region_attach(made));
+	if (error)
+		goto give_back;
 	made->next = domain->regions;
 	domain->regions = made;
 	*region = made;
 	return 0;
+
+give_back:
+	free(made);
+	if (ep && ep->enabled)
+		mfi_entry_give(ep);
+	return error;
 }
 
 static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags,
@@ -441,6 +452,7 @@ int mfi_domain(struct fid_fabric *fid, struct fi_info *info, struct fid_domain *
 {
 	struct fabric *fabric = (struct fabric *)fid;
 	struct domain *made;
+	ptl_ni_limits_t limits;
 	int interfaces, error;
 
 	(void)info;
@@ -451,7 +463,7 @@ int mfi_domain(struct fid_fabric *fid, struct fi_info *info, struct fid_domain *
 		return -FI_ENOMEM;
 	error = PtlInit(&interfaces);
 	if (error == PTL_OK)
-		error = PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, 0, 0, &made->ni);
+		error = PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, 0, &limits, &made->ni);
 	if (error != PTL_OK) {
 		free(made);
 		return mfi_error(error);
@@ -465,6 +477,8 @@ int mfi_domain(struct fid_fabric *fid, struct fi_info *info, struct fid_domain *
 	fabric->users++;
 	opened = made;
 	made->ranks = (uint32_t)margay_size();
+	made->entries = (uint32_t)(limits.max_mes < limits.max_mds ? limits.max_mes :
+				   limits.max_mds);
 	*domain = &made->fid;
 	return 0;
 }

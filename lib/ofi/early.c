@@ -7,8 +7,7 @@
 #include "provider.h"
 #include <stdlib.h>
 
-#define OVERFLOW_BYTES  (64u << 10)
-#define BATCH           64u             /* allocated at a time */
+#define BATCH   64u         /* allocated at a time */
 
 static const ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
 static enum landing header_only = LANDS_NOWHERE;
@@ -31,10 +30,13 @@ static int attach(struct endpoint *ep, struct overflow *overflow)
 	overflow->full = 0;
 	error = PtlMEAttach(ep->domain->ni, PORTAL_MESSAGE, any_process, 0, ~BITS_LONG, PTL_UNLINK,
 			    PTL_INS_AFTER, &entry);
-	if (error == PTL_OK)
-		error = PtlMDAttach(entry, md, PTL_UNLINK, &handle);
+	if (error != PTL_OK)
+		return mfi_error(error);
+	error = PtlMDAttach(entry, md, PTL_UNLINK, &handle);
 	if (error == PTL_OK)
 		ep->overflow_posted++;
+	else
+		PtlMEUnlink(entry);
 	return mfi_error(error);
 }
 

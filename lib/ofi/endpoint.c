@@ -35,6 +35,8 @@ static int bind_memory(struct endpoint *ep, unsigned int options, ptl_handle_eq_
 	return PtlMDBind(ep->domain->ni, md, PTL_RETAIN, handle);
 }
 
+_Static_assert(UNITS + OVERFLOW_MOST + MANY_MOST <= EARLY_SLOTS, "no early message is lost");
+
 static int open_queues(struct endpoint *ep)
 {
 	static const unsigned int slots[QUEUES] = {
@@ -90,6 +92,21 @@ static int open_slots(struct endpoint *ep)
 	return 0;
 }
 
+/* How many receives may be posted, so that the endpoint never lacks entries of its own. 0 or
+ * -FI_ENOMEM. */
+static int share_entries(struct endpoint *ep)
+{
+	uint32_t all = ep->domain->entries < RX_SLOTS ? ep->domain->entries : RX_SLOTS;
+	uint32_t taken = OWN_ENTRIES;
+
+	for (const struct region *region = ep->domain->regions; region; region = region->next)
+		taken++;
+	if (taken >= all)
+		return -FI_ENOMEM;
+	ep->posted_most = all - taken;
+	return 0;
+}
+
 static int enable(struct endpoint *ep)
 {
 	int error;
@@ -111,6 +128,8 @@ static int enable(struct endpoint *ep)
 	if (error != PTL_OK)
 		return mfi_error(error);
 	error = open_slots(ep);
+	if (!error)
+		error = share_entries(ep);
 	if (!error)
 		error = mfi_early_open(ep);
 	if (!error)
@@ -276,7 +295,7 @@ static int no_rx_ctx(struct fid_ep *sep, int index, struct fi_rx_attr *attr,
 
 static ssize_t rx_size_left(struct fid_ep *ep)
 {
-	return RX_SLOTS - endpoint_of(ep)->posted;
+	return endpoint_of(ep)->posted_most - endpoint_of(ep)->posted;
 }
 
 static ssize_t tx_size_left(struct fid_ep *ep)

@@ -185,11 +185,17 @@ static inline __attribute__((always_inline)) int post(struct endpoint *ep, struc
 
 	if ((may_be_early(ep, rx) || rx->landing == LANDS_MANY) && is_served(ep, rx))
 		return 0;
-	if (ep->posted == RX_SLOTS)
+	if (ep->posted >= ep->posted_most)
+		return NO_ENTRY;
+	if (rx->landing == LANDS_MANY && ep->posted_many == MANY_MOST)
 		return NO_ENTRY;
 	error = post_one(ep, rx);
 	if (error == PTL_OK) {
 		ep->posted += rx->landing == LANDS_POSTED;
+		if (rx->landing == LANDS_MANY) {
+			ep->posted_many++;
+			ep->posted_most--;
+		}
 		return 0;
 	}
 	if (error == PTL_NO_SPACE || error == PTL_ME_LIST_TOO_LONG)
@@ -318,12 +324,12 @@ begin(struct endpoint *ep, const struct iovec *pieces, size_t count, fi_addr_t s
 
 /* A receive while earlier ones wait for a match entry. If its message has arrived, it takes it at
  * once: no waiting receive matches it. Only a FI_MULTI_RECV buffer might, as it looks for messages
- * when its turn comes; behind one the receive waits. */
+ * when its turn comes; behind one an untagged receive waits. */
 __attribute__((noinline))
 static int queue_behind(struct endpoint *ep, struct rx *rx)
 {
 	for (const struct rx *at = ep->waiting; at; at = at->next)
-		if (at->landing == LANDS_MANY)
+		if (at->landing == LANDS_MANY && (rx->bits & BITS_UNTAGGED))
 			return NO_ENTRY;
 	return rx->landing == LANDS_POSTED && is_served(ep, rx) ? 0 : NO_ENTRY;
 }
@@ -495,6 +501,7 @@ static int withdraw(struct endpoint *ep, struct rx *rx)
 	if (error != PTL_OK)
 		return 1;
 	rx->entry = PTL_INVALID_HANDLE;
+	mfi_many_unlinked(ep);
 	mfi_take_early(ep);
 	return 0;
 }

@@ -86,8 +86,10 @@ void mfi_tx_give(struct endpoint *ep, uint16_t slot)
 	struct tx *tx = &ep->tx[slot];
 
 	free(tx->copy);
-	if (tx->md != PTL_INVALID_HANDLE)
+	if (tx->md != PTL_INVALID_HANDLE) {
 		PtlMDUnlink(tx->md);
+		mfi_entry_give(ep);
+	}
 	if (tx->kind == TX_LONG)
 		ep->tx_long--;
 	tx->copy = 0;

@@ -53,8 +53,13 @@
 #define TX_PARTS        1024u       /* of all reads and writes under way */
 #define CREDIT_SLOTS    64u
 #define UNITS           (EARLY_SLOTS * 3 / 4)   /* of all windows; other slots: UNLINK */
+#define MANY_MOST       1024u       /* FI_MULTI_RECV buffers that are posted: one UNLINK each */
 #define UNIT_BYTES      1024u       /* of overflow memory that a credit unit stands for. With 256 a
                                        stream of 4 KB messages was always short of credit */
+#define OVERFLOW_BYTES  (64u << 10) /* of a buffer for short early messages */
+#define OVERFLOW_MOST   (UNITS * UNIT_BYTES / (OVERFLOW_BYTES - EAGER_BYTES) + 2)   /* buffers */
+#define OWN_ENTRIES     (OVERFLOW_MOST + 16)    /* match entries and descriptors that receives must
+                                                   leave free: the endpoint's own */
 
 /* ---- what a message says ---- */
 
@@ -107,6 +112,7 @@ struct domain {
 	unsigned int users;             /* open objects that refer to it */
 	struct region *regions;         /* open ones */
 	uint32_t ranks;
+	uint32_t entries;               /* match entries or descriptors of the interface */
 };
 
 struct av {
@@ -297,6 +303,9 @@ struct endpoint {
 	struct rx *rx_free, *rx_batches;
 	struct rx *waiting, **waiting_end;
 	unsigned int posted;            /* receives in the kernel that have not completed */
+	unsigned int posted_many;       /* FI_MULTI_RECV buffers in the kernel */
+	unsigned int posted_most;       /* `posted` may not pass this. Less by one for each other
+	                                   entry or descriptor: posted_many, regions, pieces */
 
 	struct early early;             /* list head: its `newer` is the oldest message */
 	struct early *early_free, *early_batches;
@@ -338,6 +347,21 @@ static inline uint32_t rank_of(ptl_process_id_t process)
 static inline struct endpoint *endpoint_of(struct fid_ep *fid)
 {
 	return (struct endpoint *)fid;
+}
+
+/* Takes a match entry or descriptor for something other than a receive of one message: 0, or 1:
+ * there are only those that the endpoint itself needs. */
+static inline int mfi_entry_take(struct endpoint *ep)
+{
+	if (ep->posted >= ep->posted_most)
+		return 1;
+	ep->posted_most--;
+	return 0;
+}
+
+static inline void mfi_entry_give(struct endpoint *ep)
+{
+	ep->posted_most++;
 }
 
 /* ---- between the files ---- */
@@ -489,6 +513,12 @@ void mfi_received(struct endpoint *ep, struct rx *rx, size_t length, int error);
 void mfi_rx_fail(struct endpoint *ep, struct rx *rx, int error);
 /* A message has come into a FI_MULTI_RECV buffer, or the buffer is full. */
 void mfi_arrived_many(struct endpoint *ep, struct rx *rx, const ptl_event_t *event);
+/* The kernel no longer has a FI_MULTI_RECV buffer. */
+static inline void mfi_many_unlinked(struct endpoint *ep)
+{
+	ep->posted_many--;
+	mfi_entry_give(ep);
+}
 /* A receive of one message into a part of a FI_MULTI_RECV buffer. */
 struct rx *mfi_rx_part(struct endpoint *ep, struct rx *parent, size_t offset, size_t bytes);
 /* Gives a FI_MULTI_RECV buffer that takes no more back to the caller, once it is complete. */

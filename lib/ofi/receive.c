@@ -153,6 +153,7 @@ void mfi_arrived_many(struct endpoint *ep, struct rx *rx, const ptl_event_t *eve
 	struct rx *child;
 
 	if (event->type == PTL_EVENT_UNLINK) {
+		mfi_many_unlinked(ep);
 		rx->released = 1;
 		mfi_rx_release(ep, rx);
 		return;
@@ -161,6 +162,24 @@ void mfi_arrived_many(struct endpoint *ep, struct rx *rx, const ptl_event_t *eve
 	child = mfi_rx_part(ep, rx, rx->filled + event->offset, event->mlength);
 	header_is(child, bits, header, event->rlength);
 	mfi_received(ep, child, event->mlength, event->ni_fail_type == PTL_NI_OK ? 0 : FI_EIO);
+}
+
+/* Makes a descriptor of the receive's pieces. */
+static int bind_pieces(struct endpoint *ep, const struct rx *rx, ptl_handle_md_t *handle)
+{
+	const ptl_md_t md = {
+		.start = rx->buffer.pieces, .length = rx->buffer.count,
+		.threshold = PTL_MD_THRESH_INF, .options = PTL_MD_IOVEC | PTL_MD_EVENT_START_DISABLE,
+		.eq_handle = ep->queues[QUEUE_TX],
+	};
+	int error;
+
+	if (mfi_entry_take(ep))
+		return PTL_NO_SPACE;
+	error = PtlMDBind(ep->domain->ni, md, PTL_RETAIN, handle);
+	if (error != PTL_OK)
+		mfi_entry_give(ep);
+	return error;
 }
 
 void mfi_fetch(struct endpoint *ep, struct rx *rx, uint32_t rank, uint64_t origin)
@@ -179,14 +198,7 @@ void mfi_fetch(struct endpoint *ep, struct rx *rx, uint32_t rank, uint64_t origi
 	tx->origin = (uint32_t)(origin >> ORIGIN_SLOT_SHIFT);
 	bits |= tx->origin < TX_SLOTS ? tx->origin : PULL_PARKED;
 	if (rx->buffer.count > 1) {
-		const ptl_md_t pieces = {
-			.start = rx->buffer.pieces, .length = rx->buffer.count,
-			.threshold = PTL_MD_THRESH_INF,
-			.options = PTL_MD_IOVEC | PTL_MD_EVENT_START_DISABLE,
-			.eq_handle = ep->queues[QUEUE_TX],
-		};
-
-		error = PtlMDBind(ep->domain->ni, pieces, PTL_RETAIN, &tx->md);
+		error = bind_pieces(ep, rx, &tx->md);
 		md = tx->md;
 		at = 0;
 		if (error == PTL_NO_SPACE) {    /* open receives and sends hold all: scatter it */

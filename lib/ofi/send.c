@@ -149,10 +149,16 @@ static int expose_pieces(struct endpoint *ep, uint16_t slot, const struct buffer
 		.eq_handle = ep->queues[QUEUE_TX],
 	};
 	ptl_handle_me_t entry;
+	int error;
 
-	return mfi_error(PtlMEMDPost(ep->domain->ni, ep->pull, any_process, slot, 0xffffffffULL << 32,
-				     PTL_UNLINK, PTL_INS_BEFORE, md, PTL_RETAIN, &entry,
-				     &ep->tx[slot].md, PTL_EQ_NONE));
+	if (mfi_entry_take(ep))
+		return -FI_ENOMEM;
+	error = PtlMEMDPost(ep->domain->ni, ep->pull, any_process, slot, 0xffffffffULL << 32,
+			    PTL_UNLINK, PTL_INS_BEFORE, md, PTL_RETAIN, &entry, &ep->tx[slot].md,
+			    PTL_EQ_NONE);
+	if (error != PTL_OK)
+		mfi_entry_give(ep);
+	return mfi_error(error);
 }
 
 /* Sends without a slot; pieces are copied. */

@@ -18,6 +18,8 @@
  *   injects    COUNT injected messages of one buffer each, one way
  *   memory     COUNT injected messages, more than fit into memory, faster than posted receives
  *              take them: the sender's program finds memory for itself all the time
+ *   entries    more receives are posted than the kernel has entries for. Then COUNT early messages
+ *              come, for which new memory must be attached
  *   unread     rank 0 injects COUNT batches to each other rank, which has posted receives for them,
  *              and reads no completion. The long sends that it starts meanwhile all complete
  */
@@ -445,6 +447,26 @@ static void memory(struct ofi *o)
 	free(came);
 }
 
+static void entries(struct ofi *o)
+{
+	enum { POSTED = 12000, EACH = 1000 };
+	struct fi_cq_tagged_entry entry;
+
+	for (int i = 0; i < POSTED; i++)
+		OK(fi_trecv(o->ep, in, EACH, 0, o->left, 1, 0, in));
+	ofi_barrier();
+	for (int i = 0; i < count; i++)
+		OK(fi_tsend(o->ep, out, EACH, 0, o->right, 2, out));
+	for (int i = 0; i < count; i++)
+		OK(fi_trecv(o->ep, in, EACH, 0, o->left, 2, 0, in));
+	for (int i = 0; i < 2 * count; i++)
+		take(o, &entry);
+	for (int i = 0; i < POSTED; i++)
+		OK(fi_tsend(o->ep, out, 8, 0, o->right, 1, out));
+	for (int i = 0; i < 2 * POSTED; i++)
+		take(o, &entry);
+}
+
 static void unread(struct ofi *o)
 {
 	enum { BATCH = 500, EVERY = 5, TAG = 99 };
@@ -483,7 +505,8 @@ int main(int argc, char **argv)
 		{ "onesided", onesided }, { "long", long_sends }, { "receives", receives },
 		{ "longest", longest }, { "scattered", scattered },
 		{ "everything", everything }, { "steps", steps },
-		{ "injects", injects }, { "memory", memory }, { "unread", unread },
+		{ "injects", injects }, { "memory", memory }, { "entries", entries },
+		{ "unread", unread },
 	};
 	struct ofi o;
 

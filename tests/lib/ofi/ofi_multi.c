@@ -204,12 +204,89 @@ static void many_buffers(struct ofi *o)
 	}
 }
 
+/* Fills the entries that the kernel has for receives with buffers of one message each. */
+enum { FULL = 10300, SMALL = 16 };
+
+static char many[FULL][SMALL];
+
+static void post_many(struct ofi *o, int count)
+{
+	size_t least = 10;
+
+	OK(fi_setopt(&o->ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof(least)));
+	for (int i = 0; i < count; i++) {
+		const struct iovec iov = { many[i], SMALL };
+		const struct fi_msg msg = { .msg_iov = &iov, .iov_count = 1,
+					    .addr = FI_ADDR_UNSPEC, .context = many[i] };
+
+		OK(fi_recvmsg(o->ep, &msg, FI_MULTI_RECV));
+	}
+}
+
+static void fill_many(struct ofi *o, int count)
+{
+	struct fi_cq_tagged_entry entry;
+	int received = 0, released = 0, ended = 0;
+
+	for (int i = 0; i < count; i++)
+		OK(fi_senddata(o->ep, out, 8, 0, i, o->right, 0));
+	ofi_barrier();
+	while (received < count || released < count || ended < count) {
+		EQUAL(next(o->cq, &entry), 1);
+		if (entry.flags & FI_RECV) {
+			EQUAL(entry.data, received);
+			CHECK(entry.op_context == many[received]);
+			received++;
+		}
+		released += !!(entry.flags & FI_MULTI_RECV);
+		ended += !!(entry.flags & FI_SEND);
+	}
+}
+
+/* More messages are under way than the queue has room for, if each releases its buffer. */
+static void released_at_once(struct ofi *o)
+{
+	enum { FLOOD = 3000, N = 7000 };
+	static char a, b;
+	struct fi_cq_tagged_entry entry;
+
+	for (int i = 0; i < FLOOD; i++)         /* early messages widen the window */
+		OK(fi_tsend(o->ep, out, 8, 0, o->right, 1, &a));
+	ofi_barrier();
+	for (int i = 0; i < FLOOD; i++)
+		OK(fi_trecv(o->ep, in[0], 8, 0, o->left, 1, 0, &b));
+	for (int i = 0; i < 2 * FLOOD; i++)
+		EQUAL(next(o->cq, &entry), 1);
+	post_many(o, N);
+	ofi_barrier();
+	fill_many(o, N);
+}
+
+/* Buffers wait for room. A tagged receive behind them takes its early message. */
+static void behind(struct ofi *o)
+{
+	static char a, b;
+	struct fi_cq_tagged_entry entry;
+
+	post_many(o, FULL);
+	OK(fi_tsend(o->ep, out, 8, 0, o->right, 1, &a));
+	done(o, &a, FI_SEND | FI_TAGGED);
+	ofi_barrier();
+	usleep(10000);
+	EQUAL(fi_cq_read(o->cq, &entry, 1), -FI_EAGAIN);        /* takes the message's event */
+	OK(fi_trecv(o->ep, in[0], 8, 0, o->left, 1, 0, &b));
+	done(o, &b, FI_RECV | FI_TAGGED);
+	ofi_barrier();
+	fill_many(o, FULL);
+}
+
 int main(void)
 {
 	static const struct ofi_case cases[] = {
 		{ "posted", posted }, { "early", early }, { "cancelled", cancelled },
 		{ "cancelled_fetching", cancelled_fetching }, { "arguments", arguments },
-		{ "many_buffers", many_buffers },
+		{ "many_buffers", many_buffers }, { "released_at_once", released_at_once },
+		{ "behind", behind },
 	};
 	struct ofi o;
 

@@ -214,7 +214,7 @@ static int ep_control(struct fid *fid, int command, void *arg)
 	return command == FI_ENABLE ? enable((struct endpoint *)fid) : -FI_ENOSYS;
 }
 
-#define CLOSE_LOOK_MS 100      /* ms of one wait for credit */
+#define CLOSE_LOOK_MS 100      /* ms of one wait for credit; then peers are probed */
 
 /* Operations that have not completed are forgotten: when this returns, their memory is the
  * application's again. */

@@ -228,7 +228,9 @@ static void tx_event(struct endpoint *ep, const ptl_event_t *event)
 		send_event(ep, event->offset >> ORIGIN_SLOT_SHIFT, event);
 		break;
 	case PTL_EVENT_ACK:
-		if (event->pt_index == PORTAL_REGION)
+		if (event->pt_index == PORTAL_CREDIT)
+			ep->peers[rank_of(event->initiator)].gone = error_of(event);
+		else if (event->pt_index == PORTAL_REGION)
 			part_ended(ep, event->match_bits >> KEY_SLOT_SHIFT, event);
 		else if (event->match_bits & BITS_LONG)
 			long_event(ep, event->offset >> ORIGIN_SLOT_SHIFT, event);
@@ -320,10 +322,14 @@ void mfi_wait(struct endpoint *ep, int ms)
 	ptl_event_t event;
 	int queue, found;
 
+	if (ep->deferred && (ms < 0 || ms > PROBE_MS))
+		ms = PROBE_MS;
 	found = PtlEQPoll(ep->queues, QUEUES, ms < 0 ? PTL_TIME_FOREVER : (ptl_time_t)ms, &event,
 			  &queue);
 	if (found == PTL_OK || found == PTL_EQ_DROPPED)
 		dispatch(ep, (unsigned int)queue, &event);
+	else if (ep->deferred)
+		mfi_credit_probe(ep);
 	if (ep->waiting)
 		mfi_post_waiting(ep);
 	if (ep->parked_work)

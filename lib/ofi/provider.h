@@ -52,6 +52,7 @@
 #define PARKED_UNACKED  256u        /* those whose header may not have arrived */
 #define TX_PARTS        1024u       /* of all reads and writes under way */
 #define CREDIT_SLOTS    64u
+#define PROBE_MS        100         /* between two probes of peers for which sends wait */
 #define UNITS           (EARLY_SLOTS * 3 / 4)   /* of all windows; other slots: UNLINK */
 #define MANY_MOST       1024u       /* FI_MULTI_RECV buffers that are posted: one UNLINK each */
 #define UNIT_BYTES      1024u       /* of overflow memory that a credit unit stands for. With 256 a
@@ -254,6 +255,7 @@ struct peer {
 	uint32_t limit;                 /* `sent` may not pass this */
 	struct deferred *deferred, **deferred_end;
 	struct peer *next_deferred;     /* next peer with deferred sends */
+	int gone;                       /* FI_* of a probe: it has no endpoint any more; or 0 */
 	/* it sends to this rank */
 	uint32_t taken;                 /* units of its messages that this library has read */
 	uint32_t granted;               /* its credit limit */
@@ -316,6 +318,7 @@ struct endpoint {
 	struct peer *peers;
 	uint32_t *limits;               /* credit limits, one word for each peer, which writes it */
 	struct peer *deferred;          /* peers for which sends wait */
+	int64_t probed_ms;              /* time of the last mfi_credit_probe that sent something */
 	size_t injected_bytes;          /* of those sends, the injected ones' */
 	uint32_t units_free;            /* units in no window */
 	uint32_t window_least;
@@ -421,7 +424,8 @@ int mfi_counter_open(struct fid_domain *domain, struct fi_cntr_attr *attr,
 /* progress.c */
 /* Takes events until there is none, or the queue that fi_cq_read fills is full. */
 void mfi_progress(struct endpoint *ep);
-/* Halts until there is an event, `ms` at most (-1: for ever), and takes it. */
+/* Halts until there is an event, `ms` at most (-1: for ever), and takes it. It may return earlier
+ * without one. */
 void mfi_wait(struct endpoint *ep, int ms);
 /* Takes the events of operations that this rank has started only; that starts no other. */
 void mfi_take_sent(struct endpoint *ep);
@@ -465,6 +469,9 @@ void mfi_credit_taken(struct endpoint *ep, uint32_t rank, uint32_t units, uint64
 void mfi_credit_acked(struct endpoint *ep, uint32_t rank, uint32_t units);
 /* Starts deferred sends for which credit has come. */
 void mfi_credit_look(struct endpoint *ep);
+/* Finds out whether the peers for which sends wait still have an endpoint: an ack of a peer that has
+ * none is an event. Nothing, if the last probe was less than PROBE_MS ago. */
+void mfi_credit_probe(struct endpoint *ep);
 
 /* send.c */
 extern struct fi_ops_msg mfi_ops_msg;

@@ -329,7 +329,7 @@ void mfi_send_deferred(struct endpoint *ep, struct peer *peer)
 			.buffer = first->buffer, .bits = first->bits, .data = first->data,
 			.flags = first->flags, .context = first->context,
 		};
-		int error = try(ep, rank, &send);
+		int error = peer->gone ? -peer->gone : try(ep, rank, &send);
 
 		if (error > 0 || error == -FI_EAGAIN)
 			return;

@@ -4,14 +4,15 @@
  * which ignores them for a while. PMI is in use, as with MPI.
  *
  *   ofi_close BYTES COUNT
- *   ofi_close late            rank 1 has closed its endpoint: a long message to it fails
+ *   ofi_close late            rank 1 has closed its endpoint: a long message to it fails, and so do
+ *                             short ones for which there is no credit. fi_close returns
  */
 #include "ofi.h"
 #include <pmi.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { MOST_BYTES = 4096, HEAP_BYTES = 1 << 20, LATE_MS = 300 };
+enum { MOST_BYTES = 4096, HEAP_BYTES = 1 << 20, LATE_MS = 300, MANY = 1000 };
 
 static char bytes[MOST_BYTES];
 
@@ -48,6 +49,27 @@ static void receive_all(struct ofi *o, size_t size, int count)
 	OK(fi_close(&o->ep->fid));
 }
 
+/* The first sends have credit, and complete. */
+static void send_without_credit(struct ofi *o)
+{
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry error = { 0 };
+	int failures = 0;
+
+	for (int i = 0; i < MANY; i++)
+		OK(fi_tsend(o->ep, bytes, 1, 0, 1, 1, bytes));
+	for (int i = 0; i < MANY; i++) {
+		if (next(o->cq, &entry) == 1) {
+			EQUAL(failures, 0);
+			continue;
+		}
+		EQUAL(fi_cq_readerr(o->cq, &error, 0), 1);
+		EQUAL(error.err, FI_ECONNRESET);
+		failures++;
+	}
+	CHECK(failures > 0);
+}
+
 static void send_late(struct ofi *o)
 {
 	static char longer[16 * MOST_BYTES];
@@ -59,6 +81,9 @@ static void send_late(struct ofi *o)
 		return;
 	OK(fi_tsend(o->ep, longer, sizeof(longer), 0, 1, 1, longer));
 	failed(o, longer, FI_ECONNRESET);
+	send_without_credit(o);
+	for (int i = 0; i < MANY; i++)
+		OK(fi_tinject(o->ep, bytes, 1, 1, 1));
 	OK(fi_close(&o->ep->fid));
 }
 

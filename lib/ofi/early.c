@@ -192,7 +192,7 @@ void mfi_early_deliver(struct endpoint *ep, struct early *early, struct rx *rx)
 	if (!(early->bits & BITS_LONG))
 		bytes = mfi_scatter(&rx->buffer, early->bytes, early->length);
 	mfi_early_forget(ep, early);
-	if (rx->arrived_bits & BITS_LONG)
+	if ((rx->arrived_bits & BITS_LONG) && rx->arrived > 0)
 		mfi_fetch(ep, rx, source, origin);
 	else
 		mfi_received(ep, rx, bytes, 0);

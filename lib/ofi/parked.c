@@ -120,7 +120,7 @@ void mfi_parked_acked(struct endpoint *ep, uint64_t number, size_t landed, int e
 	ep->parked_unacked--;
 	tx->acked = 1;
 	tx->error = error;
-	if (error || landed) {          /* it has landed in a posted receive */
+	if (error || landed || tx->fetched) {   /* it has landed in a posted receive, or is empty */
 		mfi_complete(tx);
 		give(ep, (unsigned int)number);
 	}

@@ -120,7 +120,7 @@ void mfi_arrived(struct endpoint *ep, struct rx *rx, const ptl_event_t *event)
 	header_is(rx, bits, header, event->rlength);
 	if (event->ni_fail_type != PTL_NI_OK)
 		mfi_received(ep, rx, 0, FI_EIO);
-	else if (is_long && event->mlength == 0)    /* no room at all: the sender waits for a get */
+	else if (is_long && event->mlength == 0 && event->rlength > 0)  /* no room: it is fetched */
 		mfi_fetch(ep, rx, rank, event->offset);
 	else
 		mfi_received(ep, rx, event->mlength, 0);

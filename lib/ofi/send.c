@@ -172,7 +172,8 @@ static int send_parked(struct endpoint *ep, uint32_t rank, const struct send *se
 	struct tx *tx = mfi_parked_take(ep, &number);
 	int error;
 
-	if (buffer->count > 1 || (send->flags & FI_INJECT)) {
+	tx->fetched = buffer->bytes == 0;
+	if (!tx->fetched && (buffer->count > 1 || (send->flags & FI_INJECT))) {
 		tx->copy = base = malloc(buffer->bytes);
 		if (!base) {
 			mfi_parked_forget(ep, number);
@@ -199,11 +200,13 @@ static int send_long(struct endpoint *ep, uint32_t rank, const struct send *send
 	char *base = buffer->base;
 	int copied = !!(send->flags & FI_INJECT), error = 0;
 
-	if (buffer->count > 1 && !copied) {
+	if (buffer->bytes == 0) {
+		ep->tx[slot].fetched = 1;       /* no receiver fetches it */
+	} else if (buffer->count > 1 && !copied) {
 		error = expose_pieces(ep, slot, buffer);
 		copied = error == -FI_ENOMEM;
 	}
-	if (copied) {
+	if (buffer->bytes && copied) {
 		base = ep->tx[slot].copy = malloc(buffer->bytes);
 		if (!base)
 			return give_up(ep, slot, -FI_EAGAIN);
@@ -211,7 +214,7 @@ static int send_long(struct endpoint *ep, uint32_t rank, const struct send *send
 	} else if (error) {
 		return give_up(ep, slot, error);
 	}
-	if (buffer->count > 1 && !copied)
+	if (ep->tx[slot].md != PTL_INVALID_HANDLE)
 		error = put(ep, ep->tx[slot].md, 0, buffer->bytes, PTL_ACK_REQ, rank, bits, origin,
 			    header);
 	else
@@ -230,7 +233,7 @@ static int is_long(const struct endpoint *ep, const struct send *send)
 	if (bytes > EAGER_BYTES || mfi_units(bytes, 0) > ep->window_least / 2)
 		return 1;
 	return (send->flags & (FI_DELIVERY_COMPLETE | FI_INJECT)) == FI_DELIVERY_COMPLETE &&
-	       ep->inline_bytes != SIZE_MAX && bytes > 0;
+	       ep->inline_bytes != SIZE_MAX;
 }
 
 /* Sends it if there is credit and a slot: 0, 1 if there is no credit or slot, or an error. */

@@ -6,6 +6,7 @@
  *   ofi_close BYTES COUNT
  *   ofi_close late            rank 1 has closed its endpoint: a long message to it fails, and so do
  *                             short ones for which there is no credit. fi_close returns
+ *   ofi_close late card      the same over a card, where a put may end before it has arrived
  */
 #include "ofi.h"
 #include <pmi.h>
@@ -70,9 +71,11 @@ static void send_without_credit(struct ofi *o)
 	CHECK(failures > 0);
 }
 
-static void send_late(struct ofi *o)
+/* Also an empty message, if its end tells of its delivery. */
+static void send_late(struct ofi *o, int card)
 {
 	static char longer[16 * MOST_BYTES];
+	const struct fi_msg_tagged empty = { .addr = 1, .context = bytes };
 
 	if (o->rank == 1)
 		OK(fi_close(&o->ep->fid));
@@ -81,6 +84,10 @@ static void send_late(struct ofi *o)
 		return;
 	OK(fi_tsend(o->ep, longer, sizeof(longer), 0, 1, 1, longer));
 	failed(o, longer, FI_ECONNRESET);
+	if (card) {
+		OK(fi_tsendmsg(o->ep, &empty, FI_DELIVERY_COMPLETE));
+		failed(o, bytes, FI_ECONNRESET);
+	}
 	send_without_credit(o);
 	for (int i = 0; i < MANY; i++)
 		OK(fi_tinject(o->ep, bytes, 1, 1, 1));
@@ -99,7 +106,7 @@ int main(int argc, char **argv)
 	EQUAL(PMI_Init(&spawned), PMI_SUCCESS);
 	ofi_open(&o);
 	if (late)
-		send_late(&o);
+		send_late(&o, argc > 2);
 	else if (o.rank == 0)
 		send_all(&o, size, count);
 	else if (o.rank == 1)

@@ -383,14 +383,14 @@ static void peeked(struct ofi *o)
 /* FI_DELIVERY_COMPLETE: the message is in the posted receive's buffer when the send completes. */
 static void delivery(struct ofi *o)
 {
-	static const size_t lengths[] = { 8, 4096, 30000 };
+	static const size_t lengths[] = { 8, 0, 4096, 30000 };
 	struct iovec iov = { out, 0 };
 	struct fi_msg_tagged msg = { .msg_iov = &iov, .iov_count = 1, .addr = o->right, .tag = 2,
 				     .context = &a };
 	struct fi_cq_tagged_entry entry;
 
 	for (int i = 0; i < 12; i++) {
-		size_t n = lengths[i % 3];
+		size_t n = lengths[i % 4];
 		int received = 0;
 
 		iov.iov_len = n;
@@ -407,6 +407,15 @@ static void delivery(struct ofi *o)
 		if (!received)
 			done(o, &b, got);
 	}
+	/* Empty messages that come early, more than there are slots for long ones */
+	iov.iov_len = 0;
+	for (int i = 0; i < 1000; i++)
+		OK(fi_tsendmsg(o->ep, &msg, FI_DELIVERY_COMPLETE));
+	ofi_barrier();
+	for (int i = 0; i < 1000; i++)
+		OK(fi_trecv(o->ep, in, sizeof(in), 0, o->left, 2, 0, &b));
+	for (int i = 0; i < 2000; i++)
+		EQUAL(next(o->cq, &entry), 1);
 }
 
 int main(void)

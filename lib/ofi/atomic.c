@@ -107,6 +107,7 @@ static ssize_t atomic(struct fid_ep *ep, const struct fi_msg_atomic *msg,
 		      const struct fi_ioc *comparev, size_t compares, const struct fi_ioc *resultv,
 		      size_t results, uint64_t flags)
 {
+	size_t operands = msg->op == FI_ATOMIC_READ ? 0 : msg->iov_count;    /* a read ignores them */
 	size_t bytes = datatype_bytes(msg->datatype), sum = 0;
 	struct iovec local[IOV_PIECES], result[IOV_PIECES], compare[IOV_PIECES], staged;
 	struct fi_rma_iov remote[IOV_PIECES];
@@ -114,14 +115,14 @@ static ssize_t atomic(struct fid_ep *ep, const struct fi_msg_atomic *msg,
 		.action = resultv ? FETCH : ATOMIC, .address = msg->addr, .context = msg->context,
 		.flags = flags, .operation = (ptl_op_t)operation_of(msg->op),
 		.datatype = (ptl_datatype_t)msg->datatype,
-		.local = { .pieces = local, .count = msg->iov_count },
+		.local = { .pieces = local, .count = operands },
 		.result = { .pieces = result, .count = results },
 		.remote = { .pieces = remote, .count = msg->rma_iov_count },
 	};
 	const struct side compared = { .pieces = compare, .count = compares };
 	void *copy = 0;
 
-	if (msg->iov_count > IOV_PIECES || msg->rma_iov_count > IOV_PIECES ||
+	if (operands > IOV_PIECES || msg->rma_iov_count > IOV_PIECES ||
 	    results > IOV_PIECES || compares > IOV_PIECES)
 		return -FI_EINVAL;
 	if (flags & ~ACCESS_FLAGS)
@@ -134,7 +135,7 @@ static ssize_t atomic(struct fid_ep *ep, const struct fi_msg_atomic *msg,
 		if (!mfi_key_fits(remote[i].key))
 			return -FI_EINVAL;
 	}
-	to_bytes(msg->msg_iov, msg->iov_count, bytes, local);
+	to_bytes(msg->msg_iov, operands, bytes, local);
 	to_bytes(resultv, results, bytes, result);
 	to_bytes(comparev, compares, bytes, compare);
 	if (msg->op == FI_ATOMIC_READ)

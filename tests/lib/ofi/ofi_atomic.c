@@ -194,7 +194,8 @@ static void refused(struct ofi *o)
 static void sums(struct ofi *o)
 {
 	enum { ROUNDS = 500 };
-	static uint64_t tickets[ROUNDS];
+	static uint64_t tickets[ROUNDS], seen;
+	struct fi_ioc result = { &seen, 1 };
 	const uint64_t one = 1;
 
 	memset(region, 0, sizeof(region));
@@ -212,6 +213,12 @@ static void sums(struct ofi *o)
 				   FI_ATOMIC_READ, &a));
 		done(o, &a, fetched);
 	}
+	ofi_barrier();
+	/* A read ignores its operands, in pieces too. */
+	OK(fi_fetch_atomicv(o->ep, 0, 0, 1, &result, 0, 1, o->rank, 8, KEY, FI_UINT64,
+			    FI_ATOMIC_READ, &a));
+	done(o, &a, fetched);
+	EQUAL(seen, (uint64_t)ROUNDS * o->size);
 	for (int i = 1; i < ROUNDS; i++)
 		CHECK(tickets[i] > tickets[i - 1]);     /* in order: RAW and WAR */
 	ofi_barrier();

@@ -147,6 +147,17 @@ def test_a_node_dies(margay, over, what):
     run.says(r"margay: .*rank 1\b.*died|madeleine: rank \d: a message: node 1 has ended")
 
 
+def test_a_node_dies_while_its_header_arrives(margay):
+    """Over a slow link, in many frames, so that most of the time one is on its way: the others'
+    messages come."""
+    live = margay.start("run", "--link", "e1000", "--bandwidth", "1000,1:1", "-n", 3, "--on-death",
+                        "continue", image("mad_ends"), "header")
+    live.wait_for(r"^\[0\] running$")
+    live.kill_node(1, 0.5)
+    run = live.wait().status(128 + signal.SIGKILL)
+    assert run.of_rank(0) == ["running", "done"], run.describe()
+
+
 @OVER
 @pytest.mark.parametrize("nodes", [2, 4])
 def test_examples(margay, app, over, nodes):

@@ -469,7 +469,7 @@ int mad_port_recv_header_poll(void)
 	port.has_header = 0;
 	port.from = (int)port.header.initiator.nid;
 	if (port.header.ni_fail_type != PTL_NI_OK)
-		gone(port.from);
+		return 0;               /* its sender died while it arrived */
 	port.function = NULL;
 	port.slot = port.slots + port.header.offset;
 	port.at = 0;

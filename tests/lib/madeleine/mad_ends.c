@@ -5,8 +5,11 @@
  *   long      rank 1 exits; rank 0 sends a long message
  *   killed    rank 1 is killed while all send around the ring
  *   receives  rank 1 is killed while rank 0 waits for a message
+ *   header    rank 1 is killed while its messages, of several slots, arrive at rank 0, which goes on
+ *             with those of rank 2 (--on-death continue, over cards)
  */
 #include "mad_test.h"
+#include <unistd.h>
 
 static char bytes[100000];
 static int length;
@@ -33,6 +36,25 @@ static void say_running(void)
 	fflush(stdout);
 }
 
+static void during_headers(void)
+{
+	enum { LONG = 60000, SHORT = 8, COUNT = 30 };
+
+	say_running();
+	for (int from_2 = 0; me == 0 && from_2 < COUNT; from_2 += length == SHORT)
+		recvbuf_receive(receive);
+	for (int i = 0; me == 2 && i < COUNT; i++) {
+		usleep(100000);
+		send(0, SHORT);
+	}
+	while (me == 1)
+		send(0, LONG);
+	if (me == 0)
+		printf("done\n");
+	fflush(stdout);
+	_exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	int is_killed = argc == 2 && !strcmp(argv[1], "killed");
@@ -50,6 +72,8 @@ int main(int argc, char **argv)
 				say_running();
 		}
 	}
+	if (!strcmp(argv[1], "header"))
+		during_headers();
 	if (!strcmp(argv[1], "receives")) {
 		say_running();
 		recvbuf_receive(receive);

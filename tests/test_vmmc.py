@@ -4,8 +4,11 @@ from __future__ import annotations
 import random
 import re
 import signal
+import subprocess
 
 import pytest
+
+from harness import ROOT
 
 pytestmark = [pytest.mark.messages, pytest.mark.own_link]
 
@@ -35,6 +38,16 @@ def test_calls(margay, app, over, nodes):
 @pytest.mark.parametrize("nodes", [1, 2, 4])
 def test_notifications(margay, app, over, nodes):
     cases(margay, app, over, nodes, "vmmc_notify", NOTIFICATIONS)
+
+
+def test_a_handler_that_interrupts_a_send(tmp_path):
+    """On the host: before each instruction of vmmc_send. Both want the last credit."""
+    made = tmp_path / "steps"
+    subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone", f"-I{ROOT}/include",
+                    f"-I{ROOT}/lib/vmmc/include", ROOT / "tests/lib/vmmc/steps/steps.c", "-o", made],
+                   check=True)
+    run = subprocess.run([made], capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stdout) == (0, "done\n"), run
 
 
 @OVER

@@ -201,25 +201,31 @@ static int has_credit(void *argument)
 	return mailbox->state || import->notified - mailbox->handled < import->credits;
 }
 
-/* Takes one of the import's credits. */
+static void return_credit(struct import *import)
+{
+	__atomic_fetch_sub(&import->notified, 1, __ATOMIC_RELAXED);
+}
+
+/* Takes one of the import's credits: first counts it, then checks, as a handler that sends may
+ * interrupt this. */
 static int take_credit(struct import *import)
 {
+	const volatile struct mailbox *mailbox = &import->mailbox;
 	int result;
 
 	if (!import->credits)
 		return VMMC_EINVAL;
-	if (!has_credit(import)) {
+	while (__atomic_add_fetch(&import->notified, 1, __ATOMIC_RELAXED) - mailbox->handled >
+	       import->credits) {
+		return_credit(import);
 		if (vmmc.in_handler)
 			return VMMC_ECONTEXT;
 		result = vmmc_wait_for(has_credit, import, import->rank, -1);
 		if (result == VMMC_EDEAD)
 			import->mailbox.state = VMMC_EDEAD;
-		if (result)
-			return result;
+		if (result || mailbox->state)
+			return result ? result : mailbox->state;
 	}
-	if (import->mailbox.state)
-		return import->mailbox.state;
-	import->notified++;
 	return VMMC_OK;
 }
 
@@ -277,7 +283,7 @@ int vmmc_send(const void *source, vmmc_proxy_t destination, size_t bytes, int fl
 		                    completion ? completion : &done);
 	}
 	if (result && (flags & VMMC_NOTIFY))
-		import->notified--;
+		return_credit(import);
 	if (result || (flags & VMMC_ASYNC))
 		return result;
 	return vmmc_wait_send(&done);

@@ -159,6 +159,12 @@ def test_messages_of_a_node_that_has_ended(margay, app, over):
     assert run.lines == ["refused"]
 
 
+def test_a_send_ends_after_its_node_and_its_id_is_used_again(margay, app):
+    run = margay("run", "-n", 3, "--link", "virtio", "--latency", "20,1:300000", "--no-prefix",
+                 app("nx_ends"), "reused").ok()
+    assert run.lines == ["done"]
+
+
 def test_a_call_that_fails(margay, app):
     run = margay("run", "-n", 2, app("nx_ends"), "error").status(1)
     run.says(r"\(node 0\) csend: this type is not allowed")

@@ -61,10 +61,12 @@ enum { PORTAL_MESSAGE, PORTAL_PULL, PORTAL_CREDIT };
 #define BITS_FORCE      (1ULL << 30)    /* set in the types that are force types */
 #define CLASSES         31u             /* types 0 to 29, and all others */
 
-/* hdr_data: the first slot, or NO_SLOT; whether its ack returns it. */
+/* hdr_data: the first slot, or NO_SLOT; whether its ack returns it; its request's generation, if it
+ * waits for SEND_END. */
 #define NO_SLOT         0xffffU
 #define HEADER_SLOT(h)  ((unsigned int)(h) & 0xffffU)
 #define HEADER_ACKED    (1ULL << 16)
+#define HEADER_GENERATION(h) ((uint32_t)((h) >> 32))
 
 /* Remote offset of a long message, or of one that waits for SEND_END: whether it has a handler, its
  * request, and its address. The receiver fetches from that address in PORTAL_PULL; the match bits

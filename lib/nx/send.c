@@ -144,7 +144,7 @@ static int send_force(struct request *r)
 	int waits = r->bytes > nx.inline_bytes;
 	ptl_handle_md_t md = !waits ? nx.plain : r->hand ? nx.reported_hand : nx.reported;
 	int error = put(md, r->base, r->bytes, PTL_NO_ACK_REQ, (uint32_t)r->peer, r->bits,
-			origin_of(r), NO_SLOT);
+			origin_of(r), (uint64_t)r->generation << 32 | NO_SLOT);
 
 	if (!error && !waits)
 		nx_complete(r, 0);
@@ -343,9 +343,10 @@ void nx_tx_event(const struct event *event)
 	case PTL_EVENT_ACK:
 		acked(event);
 		return;
-	case PTL_EVENT_SEND_END:
+	case PTL_EVENT_SEND_END:        /* perhaps of a request that a rank's end has ended */
 		r = &nx.requests[ORIGIN_INDEX(event->offset) % REQUESTS];
-		if (r->kind == SEND && r->state == ACTIVE)
+		if (r->kind == SEND && r->state == ACTIVE &&
+		    r->generation == HEADER_GENERATION(event->header))
 			nx_complete(r, event->fail == PTL_NI_OK ? 0 : EQNOACT);
 		return;
 	case PTL_EVENT_GET_END:

@@ -10,6 +10,8 @@
  *       sends      for slots          named   in crecvx, for a message
  *       probes     in cprobex         gsync   of all ranks, in a global operation
  *       kept       rank 1 exits after it has sent: its messages are received
+ *   reused   rank 1 exits while long force messages to it are under way: they fail, and their ends,
+ *            which come later, are not those of rank 0's next sends (a card with high latency)
  *   error    rank 0's call fails: it prints the error, and the job ends with status 1
  */
 #include "nx_test.h"
@@ -97,6 +99,60 @@ static void from_one_that_exits(void)
 	printf("refused\n");
 }
 
+static void keep_sending(void)
+{
+	long number = 0;
+
+	for (; !iprobe(2); usleep(20000))
+		csend(3, &number, sizeof(number), 0, 0);
+	crecv(2, &number, sizeof(number));
+	while (number-- > 0)
+		crecv(1, bytes, sizeof(bytes));
+}
+
+/* Sends to rank 1, while messages of rank 2 come, until one fails: then all that are under way. */
+static long send_until_it_ends(void)
+{
+	enum { LONG = 20000, MOST = 500 };
+	long ids[MOST], ended = 0, begun = 0, number, failed = 0;
+
+	while (failed == 0 && begun < MOST) {
+		ids[begun++] = isend(NX_FORCE_TYPE, bytes, LONG, 1, 0);
+		crecv(3, &number, sizeof(number));
+		while (ended < begun && (failed = _msgdone(ids[ended])) == 1)
+			ended++;
+	}
+	EQUAL(failed, -1);
+	EQUAL(errno, EQNOACT);
+	for (long i = ended + 1; i < begun; i++)
+		FAILS(_msgwait(ids[i]), EQNOACT);
+	return begun - ended;
+}
+
+static void sends_that_end_late(void)
+{
+	long ids[500], number = 0;
+
+	if (mynode() == 2)
+		keep_sending();
+	if (mynode() == 1)
+		usleep(300000);
+	if (mynode())
+		return;
+	number = send_until_it_ends();
+	for (long i = 0; i < number; i++)
+		ids[i] = isend(1, bytes, sizeof(bytes), 2, 0);
+	for (int look = 0; look < 20; look++) {
+		usleep(100000);
+		for (long i = 0; i < number; i++)
+			CHECK(!msgdone(ids[i]));
+	}
+	csend(2, &number, sizeof(number), 2, 0);
+	for (long i = 0; i < number; i++)
+		msgwait(ids[i]);
+	printf("done\n");
+}
+
 static void for_ever(void)
 {
 	long next = (mynode() + 1) % numnodes();
@@ -127,6 +183,8 @@ int main(int argc, char **argv)
 		to_one_that_dies(argv[1], argc > 2);
 	else if (!strcmp(argv[1], "kept"))
 		from_one_that_exits();
+	else if (!strcmp(argv[1], "reused"))
+		sends_that_end_late();
 	else if (!strcmp(argv[1], "exits"))
 		to_one_that_exits();
 	else if (!strcmp(argv[1], "killed"))

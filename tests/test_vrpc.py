@@ -85,6 +85,12 @@ def test_a_server_that_sleeps_loses_no_call(margay, app, over, nodes):
 
 
 @OVER
+def test_the_timeout_is_that_of_the_whole_call(margay, app, over):
+    run = margay("run", *LINKS[over], "-n", 2, "--no-prefix", app("vrpc_calc"), "deadline").ok()
+    assert run.lines == ["done"]
+
+
+@OVER
 def test_a_client_that_leaves_at_once(margay, app, over):
     """The server drops its call and serves the others."""
     run = margay("run", *LINKS[over], "-n", 3, app("vrpc_calc"), "once").ok()

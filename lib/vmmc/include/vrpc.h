@@ -18,9 +18,9 @@
  *   its reply, and then drops the reply.
  * - A call without an answer (no result, timeout 0) waits while the server has two calls of this
  *   client that it has not begun.
- * - A call ends with RPC_TIMEDOUT at its timeout; RPC_CANTRECV when the server has died or left
- *   before it answered, RPC_CANTSEND when that was known before the whole call was sent. A server
- *   drops calls of a client that has died or left; RPC_PROGUNAVAIL,
+ * - A call ends with RPC_TIMEDOUT at its timeout, which counts from its beginning; RPC_CANTRECV when
+ *   the server has died or left before it answered, RPC_CANTSEND when that was known before the
+ *   whole call was sent. A server drops calls of a client that has died or left; RPC_PROGUNAVAIL,
  *   RPC_PROGVERSMISMATCH, RPC_PROCUNAVAIL, RPC_CANTDECODEARGS as the server says.
  * - One thread. A server that calls another one from a procedure waits; meanwhile it serves
  *   no call.

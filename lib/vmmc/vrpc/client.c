@@ -135,7 +135,7 @@ static enum clnt_stat decode(struct client *c, char *bytes, size_t count, xdrpro
 }
 
 /* The reply to this call; replies to calls that have timed out are dropped. */
-static enum clnt_stat reply(struct client *c, int timeout, xdrproc_t xresults, void *results)
+static enum clnt_stat reply(struct client *c, struct limit limit, xdrproc_t xresults, void *results)
 {
 	enum clnt_stat status;
 	uint32_t xid;
@@ -143,7 +143,7 @@ static enum clnt_stat reply(struct client *c, int timeout, xdrproc_t xresults, v
 	size_t count;
 
 	for (;;) {
-		int result = vrpc_link_receive(c->rank, WAY_REPLY, timeout, &bytes, &count);
+		int result = vrpc_link_receive(c->rank, WAY_REPLY, limit, &bytes, &count);
 
 		if (result == VMMC_ETIMEDOUT)
 			return failed(c, RPC_TIMEDOUT, result);
@@ -163,6 +163,7 @@ static enum clnt_stat call(CLIENT *client, rpcproc_t procedure, xdrproc_t xargs,
                            xdrproc_t xresults, void *results, struct timeval timeout)
 {
 	struct client *c = of(client);
+	struct limit limit = { .part = -1 };
 	int64_t ms;
 	size_t bytes;
 	int result;
@@ -172,6 +173,8 @@ static enum clnt_stat call(CLIENT *client, rpcproc_t procedure, xdrproc_t xargs,
 	ms = timeout.tv_sec * 1000LL + (timeout.tv_usec + 999) / 1000;
 	if (ms > 0x7fffffff || ms < 0)
 		ms = 0x7fffffff;
+	if (ms)
+		limit.end = vrpc_now() + ms;
 	for (int refreshed = 0;; refreshed++) {
 		enum clnt_stat status;
 		struct rpc_msg none = { .rm_xid = 0 };
@@ -180,7 +183,7 @@ static enum clnt_stat call(CLIENT *client, rpcproc_t procedure, xdrproc_t xargs,
 		bytes = encoded(c, procedure, xargs, args);
 		if (!bytes)
 			return failed(c, RPC_CANTENCODEARGS, VMMC_OK);
-		result = vrpc_link_send(c->rank, WAY_CALL, c->buffer, bytes, ms ? (int)ms : -1);
+		result = vrpc_link_send(c->rank, WAY_CALL, c->buffer, bytes, limit);
 		if (result == VMMC_ETIMEDOUT)
 			return failed(c, RPC_TIMEDOUT, result);
 		if (result)
@@ -189,7 +192,7 @@ static enum clnt_stat call(CLIENT *client, rpcproc_t procedure, xdrproc_t xargs,
 			return c->error.re_status = RPC_SUCCESS;
 		if (!ms)
 			return failed(c, RPC_TIMEDOUT, VMMC_OK);
-		status = reply(c, (int)ms, xresults, results);
+		status = reply(c, limit, xresults, results);
 		if (status != RPC_AUTHERROR || refreshed == 2 ||
 		    !AUTH_REFRESH(client->cl_auth, &none))
 			return status;

@@ -91,6 +91,17 @@ int vrpc_link_connect(int rank, int timeout)
 	return result;
 }
 
+/* Milliseconds that a wait may take now; negative: no limit. */
+static int timeout_of(struct limit limit)
+{
+	int64_t left;
+
+	if (!limit.end)
+		return limit.part;
+	left = limit.end - vrpc_now();
+	return left > 0 ? (int)left : 0;
+}
+
 /* ---- arrivals ---- */
 
 struct room {
@@ -202,13 +213,13 @@ static int may_go_on(void *argument)
 	return has_room(room) || (room->way == WAY_CALL && next_chunk(room->rank, WAY_REPLY));
 }
 
-static int await_room(struct room *room, int timeout)
+static int await_room(struct room *room, struct limit limit)
 {
 	struct chunk *unread;
 	int result = VMMC_OK;
 
 	while (!result && !has_room(room)) {
-		result = vmmc_wait_until(may_go_on, room, room->rank, timeout);
+		result = vmmc_wait_until(may_go_on, room, room->rank, timeout_of(limit));
 		unread = result || room->way == WAY_REPLY ? NULL : next_chunk(room->rank, WAY_REPLY);
 		if (unread) {
 			note_taken(room->rank, WAY_REPLY, unread->head.taken);
@@ -218,7 +229,7 @@ static int await_room(struct room *room, int timeout)
 	return result;
 }
 
-int vrpc_link_send(int rank, enum way way, const void *bytes, size_t count, int timeout)
+int vrpc_link_send(int rank, enum way way, const void *bytes, size_t count, struct limit limit)
 {
 	struct room room = { .rank = rank, .way = way };
 	const char *from = bytes;
@@ -228,7 +239,7 @@ int vrpc_link_send(int rank, enum way way, const void *bytes, size_t count, int 
 	do {
 		uint32_t now = count < CHUNK ? (uint32_t)count : CHUNK;
 
-		result = await_room(&room, timeout);
+		result = await_room(&room, limit);
 		if (result)
 			return result;
 		result = send_chunk(rank, way, from, now, (uint32_t)count, first);
@@ -256,14 +267,14 @@ static int is_there(void *argument)
 }
 
 /* Waits for the next chunk. */
-static int await_chunk(int rank, enum way way, int timeout, struct chunk **chunk)
+static int await_chunk(int rank, enum way way, struct limit limit, struct chunk **chunk)
 {
 	struct room room = { .rank = rank, .way = way };
 	int result = VMMC_OK;
 
 	*chunk = next_chunk(rank, way);
 	if (!*chunk)
-		result = vmmc_wait_until(is_there, &room, rank, timeout);
+		result = vmmc_wait_until(is_there, &room, rank, timeout_of(limit));
 	if (!result && !*chunk)
 		*chunk = next_chunk(rank, way);
 	if (!result && !*chunk)
@@ -274,7 +285,7 @@ static int await_chunk(int rank, enum way way, int timeout, struct chunk **chunk
 }
 
 /* Gathers a message of several chunks, of which the first has arrived. */
-static int gather(int rank, enum way way, int timeout, size_t total)
+static int gather(int rank, enum way way, struct limit limit, size_t total)
 {
 	char *all = total > LINK_MOST ? NULL : malloc(total);
 	struct chunk *chunk;
@@ -282,7 +293,7 @@ static int gather(int rank, enum way way, int timeout, size_t total)
 	int result;
 
 	for (size_t at = 0; at < total; at += bytes) {
-		result = await_chunk(rank, way, timeout, &chunk);
+		result = await_chunk(rank, way, limit, &chunk);
 		if (!result && at && (chunk->head.bytes & FIRST))
 			result = VMMC_EFAIL;    /* the sender has given up the rest */
 		if (result) {
@@ -300,14 +311,14 @@ static int gather(int rank, enum way way, int timeout, size_t total)
 	return all ? VMMC_OK : VMMC_ENOSPACE;
 }
 
-int vrpc_link_receive(int rank, enum way way, int timeout, char **bytes, size_t *count)
+int vrpc_link_receive(int rank, enum way way, struct limit limit, char **bytes, size_t *count)
 {
 	struct chunk *chunk;
 	int result;
 
 	/* Skips the rest of a message that the sender gave up. */
 	for (;;) {
-		result = await_chunk(rank, way, timeout, &chunk);
+		result = await_chunk(rank, way, limit, &chunk);
 		if (result)
 			return result;
 		if (chunk->head.bytes & FIRST)
@@ -320,7 +331,7 @@ int vrpc_link_receive(int rank, enum way way, int timeout, char **bytes, size_t 
 		*bytes = chunk->data;
 		return VMMC_OK;
 	}
-	result = gather(rank, way, timeout, *count);
+	result = gather(rank, way, limit, *count);
 	*bytes = peers[rank].gathered[way];
 	return result;
 }

@@ -17,9 +17,25 @@
 #define LIB_VMMC_VRPC_LINK_H
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 enum { LINK_MOST = 64 << 20 };             /* bytes of a message */
 enum way { WAY_CALL, WAY_REPLY };
+
+/* How long a message may take. */
+struct limit {
+	int part;                  /* ms to wait for each part of it; negative: no limit */
+	int64_t end;               /* when a wait ends, by vrpc_now; 0: `part` says so */
+};
+
+/* Milliseconds of a clock that only moves forward. */
+static inline int64_t vrpc_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
 
 /* Exports the area. VMMC_OK or an error. A second call does nothing. */
 int vrpc_link_open(void);
@@ -27,16 +43,16 @@ int vrpc_link_open(void);
 /* Prepares to send to a rank: imports its area, for at most `timeout` ms. */
 int vrpc_link_connect(int rank, int timeout);
 
-/* Sends a message; waits for room at most `timeout` ms (negative: no limit). VMMC_*; after
- * VMMC_ETIMEDOUT nothing was sent, or the rest never will be, and the receiver skips it. */
-int vrpc_link_send(int rank, enum way way, const void *bytes, size_t count, int timeout);
+/* Sends a message; waits for room within the limit. VMMC_*; after VMMC_ETIMEDOUT nothing was sent,
+ * or the rest never will be, and the receiver skips it. */
+int vrpc_link_send(int rank, enum way way, const void *bytes, size_t count, struct limit limit);
 
 /* 1 if a chunk of a message from `rank` has arrived. */
 int vrpc_link_has(int rank, enum way way);
 
 /* Waits for a message; it lies at *bytes until vrpc_link_release. VMMC_OK, VMMC_ETIMEDOUT,
  * VMMC_EDEAD, VMMC_ENOSPACE: no memory for it. */
-int vrpc_link_receive(int rank, enum way way, int timeout, char **bytes, size_t *count);
+int vrpc_link_receive(int rank, enum way way, struct limit limit, char **bytes, size_t *count);
 
 /* Skips a chunk of a message that has arrived; its sender does not learn of it. */
 void vrpc_link_skip(int rank, enum way way);

@@ -16,7 +16,9 @@
 
 int _rpc_dtablesize(void);         /* libtirpc's */
 
-enum { FIRST_BYTES = 4096, ROOM_MS = 1000, CALL_MS = 10000 };
+enum { FIRST_BYTES = 4096 };
+
+static const struct limit call_limit = { .part = 10000 }, room_limit = { .part = 1000 };
 
 static struct {
 	SVCXPRT transport;
@@ -123,7 +125,7 @@ static bool_t reply(SVCXPRT *transport, struct rpc_msg *message)
 	}
 	/* A caller that does not take its reply has given up. */
 	server.replied = vrpc_link_send(server.caller, WAY_REPLY, server.buffer, XDR_GETPOS(&xdrs),
-	                                ROOM_MS) == VMMC_OK;
+	                                room_limit) == VMMC_OK;
 	return server.replied;
 }
 
@@ -197,7 +199,7 @@ static void serve(int rank)
 		vrpc_link_skip(rank, WAY_CALL);
 		return;
 	}
-	if (vrpc_link_receive(rank, WAY_CALL, CALL_MS, &server.call, &server.call_bytes) != VMMC_OK) {
+	if (vrpc_link_receive(rank, WAY_CALL, call_limit, &server.call, &server.call_bytes) != VMMC_OK) {
 		vrpc_link_release(rank, WAY_CALL, 0);
 		return;
 	}

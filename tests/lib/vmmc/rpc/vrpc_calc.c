@@ -6,6 +6,7 @@
  *   leaves   the same, but the server exits by itself during a call
  *   sleeper  the server sleeps for a second while the others call it: no call is lost
  *   once     rank 1 makes a call without an answer and exits at once: the others are served
+ *   deadline  a call takes no longer than its timeout, whatever else it waits for (rank 1)
  *   times N  null_us, rtt_us: a null call, and a round trip of VMMC, in turns (rank 1)
  */
 #include "calc.h"
@@ -331,6 +332,27 @@ static double seconds(void)
 	return now.tv_sec + now.tv_nsec * 1e-9;
 }
 
+/* The server still has two calls that have timed out. So the third waits for room, and gets two
+ * late replies before its own would come. */
+static void exceed_deadline(void)
+{
+	static const struct timeval soon = { .tv_usec = 50000 }, later = { .tv_sec = 1 };
+	int ms = 700;
+	double start = 0, took;
+
+	for (int i = 0; i < 3; i++) {
+		start = seconds();
+		EQUAL(clnt_call(client, CALC_SLEEP, (xdrproc_t)xdr_int, (char *)&ms,
+		                (xdrproc_t)xdr_void, NULL, i < 2 ? soon : later), RPC_TIMEDOUT);
+	}
+	took = seconds() - start;
+	if (took < 0.99 || took > 1.7)
+		fprintf(stderr, "the call took %.3f s\n", took);
+	CHECK(took >= 0.99 && took <= 1.7);
+	printf("done\n");
+	CHECK(calc_stop_1(NULL, client));
+}
+
 static volatile uint32_t word;
 
 static double trips(vmmc_proxy_t proxy, int rounds)
@@ -402,6 +424,8 @@ int main(int argc, char **argv)
 			all_cases();
 		else if (!strcmp(what, "sleeper"))
 			call_a_sleeper();
+		else if (!strcmp(what, "deadline"))
+			exceed_deadline();
 		else if (!strcmp(what, "once"))
 			leave_at_once();
 		else

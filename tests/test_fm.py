@@ -12,6 +12,7 @@ LOSS = ("--link", "virtio", "--faults", "seed=11,loss=1%")
 LINKS: dict[str, tuple[str, ...]] = {"shm": (), "virtio": ("--link", "virtio"), "loss": LOSS}
 OVER = pytest.mark.parametrize("over", list(LINKS))
 
+CANCELS = "received ignored late unreadable".split()
 CALLS = "sizes pieces limit discarded interleaved direct one answered reused arguments".split()
 
 MATCH = "posted early any ordered cut probed arguments".split()
@@ -44,6 +45,14 @@ def test_calls(margay, app, over, nodes):
     if nodes > (3 if over != "shm" else 8) or (over != "shm" and nodes == 1):
         pytest.skip("over cards two and three nodes are enough")
     cases(margay, app, over, nodes, "fm_calls", CALLS)
+
+
+@OVER
+@pytest.mark.parametrize("nodes", [1, 2, 3])
+def test_abandoned_messages(margay, app, over, nodes):
+    if over != "shm" and nodes == 1:
+        pytest.skip("over shared memory only")
+    cases(margay, app, over, nodes, "fm_cancel", CANCELS)
 
 
 @OVER

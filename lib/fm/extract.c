@@ -46,17 +46,19 @@ static int wait_for_rest(struct incoming *in, char *to, size_t wanted)
 {
 	in->to = to;
 	in->wanted = wanted;
-	fm.counters.handlers_waited++;
-	if (in->from->dead)             /* but packets of it may still be in the ring */
-		fm.deaths++;
-	else if (wanted >= FM_DIRECT_LEAST)
-		fm_grant(in);
-	fm_deschedule(IN_WAITS_DATA);
-	if (in->direct)
-		fm_ungrant(in);
+	if (!in->cut) {
+		fm.counters.handlers_waited++;
+		if (in->from->dead)     /* but packets of it may still be in the ring */
+			fm.deaths++;
+		else if (wanted >= FM_DIRECT_LEAST)
+			fm_grant(in);
+		fm_deschedule(IN_WAITS_DATA);
+		if (in->direct)
+			fm_ungrant(in);
+	}
 	if (in->wanted == 0)
 		return 0;
-	errno = EHOSTDOWN;
+	errno = in->cut ? ECANCELED : EHOSTDOWN;
 	return -1;
 }
 
@@ -105,7 +107,7 @@ static void settle(struct incoming *in)
 	if (peer->held == in)
 		peer->held = 0;
 	in->units = 0;
-	if (in->state == IN_DISCARDS && (in->arrived == in->size || peer->dead)) {
+	if (in->state == IN_DISCARDS && (in->arrived == in->size || in->cut || peer->dead)) {
 		/* While it waited for credit, another message may have taken its id. */
 		if (peer->in[in->id] == in)
 			peer->in[in->id] = 0;
@@ -135,6 +137,7 @@ static struct incoming *begin(struct peer *peer, uint64_t bits)
 	in->size = SIZE_OF(bits);
 	in->arrived = in->received = 0;
 	in->units = 0;
+	in->cut = 0;
 	peer->in[in->id] = in;
 	return in;
 }
@@ -181,7 +184,8 @@ static void take_ring(struct peer *peer, const ptl_event_t *event)
 		in->to += got;
 		in->wanted -= got;
 	}
-	if (in->state == IN_RUNS || (in->state == IN_WAITS_DATA && in->wanted == 0))
+	in->cut = (bits & (BITS_FIRST | BITS_CUT)) == BITS_CUT;
+	if (in->state == IN_RUNS || (in->state == IN_WAITS_DATA && (in->wanted == 0 || in->cut)))
 		fm_run(in);
 	settle(in);
 }

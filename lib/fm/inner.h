@@ -28,10 +28,11 @@
 
 enum { PORTAL_PACKETS = 40, PORTAL_DIRECT, PORTAL_CONTROL, PORTAL_PROBE };
 
-/* Match bits of a packet. Only the first packet of a message has a size. */
+/* Match bits of a packet. Only the first one of a message has what stands from its serial on. */
 #define BITS_ID(id)           ((uint64_t)(id))                  /* 4 bits */
 #define BITS_INLINE(n)        ((uint64_t)(n) << 4)              /* bytes in hdr_data: 4 bits */
 #define BITS_FIRST            (1ULL << 8)
+#define BITS_CUT              (1ULL << 9)       /* without FIRST: no more of its message comes */
 #define BITS_SERIAL(n)        ((uint64_t)((n) & SERIAL_MASK) << 9)
 #define BITS_HANDLER(index)   ((uint64_t)(index) << 24)         /* 8 bits */
 #define BITS_SIZE(bytes)      ((uint64_t)(bytes) << 32)
@@ -129,6 +130,7 @@ struct incoming {
 	enum incoming_state state;
 	uint8_t id;
 	uint8_t direct;                 /* a match entry is posted for its piece */
+	uint8_t cut;                    /* its sender has abandoned it */
 	uint16_t index;                 /* in fm.threads */
 	uint16_t serial;
 	unsigned handler;

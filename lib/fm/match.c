@@ -78,29 +78,29 @@ static struct early **find_early(int source, int tag)
 }
 
 void match_done(struct FMM_request *request, int source, const struct match_header *header,
-		int failed)
+		int error)
 {
 	request->status = (struct FMM_status){ source, header->tag, header->bytes };
-	request->error = failed ? EHOSTDOWN : 0;
+	request->error = error;
 	request->state = REQUEST_DONE;
 }
 
 static void hand_over(struct early *early, struct FMM_request *request)
 {
-	if (!early->failed)
+	if (!early->error)
 		memcpy(request->buf, early->bytes, match_room(request, &early->header));
-	match_done(request, early->source, &early->header, early->failed);
+	match_done(request, early->source, &early->header, early->error);
 	free(early);
 }
 
-void match_kept(struct early *early, int failed)
+void match_kept(struct early *early, int error)
 {
 	if (early->dropped) {
 		free(early);
 		return;
 	}
 	early->complete = 1;
-	early->failed = failed;
+	early->error = error;
 	if (early->taker)
 		hand_over(early, early->taker);
 }

@@ -17,7 +17,7 @@ struct match_header {
 struct early {
 	struct early *next;
 	struct FMM_request *taker;      /* a receive that waits for its bytes */
-	int source, complete, failed;
+	int source, complete, error;
 	int dropped;                    /* the layer was closed before its bytes came */
 	struct match_header header;
 	_Alignas(16) char bytes[];
@@ -31,13 +31,13 @@ struct FMM_request *match_posted(int source, const struct match_header *header);
 /* Keeps a message without a receive; its bytes are still to be filled in. */
 struct early *match_keep(int source, const struct match_header *header);
 
-/* The bytes of an early message have come (or `failed`): a receive that waits for them gets
- * them. */
-void match_kept(struct early *early, int failed);
+/* The bytes of an early message have come, or will not (errno `error`): a receive that waits for them
+ * gets them. */
+void match_kept(struct early *early, int error);
 
-/* Completes a receive. */
+/* Completes a receive; it fails with errno `error`, or 0. */
 void match_done(struct FMM_request *request, int source, const struct match_header *header,
-		int failed);
+		int error);
 
 /* How many bytes of a message fit into a receive. */
 static inline size_t match_room(const struct FMM_request *request,

@@ -18,11 +18,11 @@ static int handle(FM_stream *stream, unsigned sender)
 	if (request) {
 		int failed = FM_receive(stream, request->buf, match_room(request, &header));
 
-		match_done(request, (int)sender, &header, failed);
+		match_done(request, (int)sender, &header, failed ? errno : 0);
 		return FM_CONTINUE;
 	}
 	early = match_keep((int)sender, &header);
-	match_kept(early, FM_receive(stream, early->bytes, header.bytes));
+	match_kept(early, FM_receive(stream, early->bytes, header.bytes) ? errno : 0);
 	return FM_CONTINUE;
 }
 

@@ -67,8 +67,7 @@ int FM_send(unsigned dest, unsigned handler, const void *buff, size_t size)
 		return -1;
 	sent = FM_send_piece(stream, buff, size);
 	if (sent && errno == EFAULT) {
-		((struct outgoing *)stream)->failed = 1;
-		FM_end_message(stream);
+		FM_cancel_message(stream);
 		errno = EFAULT;
 		return -1;
 	}

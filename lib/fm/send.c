@@ -351,13 +351,20 @@ int FM_end_message(FM_stream *stream)
 int FM_cancel_message(FM_stream *stream)
 {
 	struct outgoing *out = outgoing_of(stream);
+	int failed;
 
 	if (!out)
 		return fail(EINVAL);
-	if (!out->first)
-		return fail(EALREADY);
+	out->failed |= out->to->dead;
+	if (!out->first && !out->failed) {
+		if (out->sent == out->size)
+			return fail(EALREADY);
+		out->first = BITS_CUT;
+		send_empty(out);
+	}
+	failed = out->failed;
 	close_stream(out);
-	return 0;
+	return failed ? fail(EHOSTDOWN) : 0;
 }
 
 size_t FM_stream_bytes(const FM_stream *stream)

@@ -106,8 +106,8 @@ FM_stream *FM_begin_message(unsigned dest, size_t size, unsigned handler);
  * FM_extract at the other rank ends the wait, or its death. EMSGSIZE: more bytes than the message
  * has left; nothing of the piece is sent. EFAULT: unreadable memory, if the kernel reads it; what
  * the library copies (small pieces; over cards, packets) faults. After EFAULT the rest of the
- * message (FM_stream_bytes says how much) may be sent from other memory. EHOSTDOWN: FM_end_message
- * must still be called.
+ * message (FM_stream_bytes says how much) may be sent from other memory, or FM_cancel_message
+ * abandons it. EHOSTDOWN: FM_end_message must still be called.
  */
 int FM_send_piece(FM_stream *stream, const void *buf, size_t bytes);
 
@@ -115,8 +115,9 @@ int FM_send_piece(FM_stream *stream, const void *buf, size_t bytes);
  * EHOSTDOWN: the stream is closed. Waits like FM_send_piece. Handlers may call it. */
 int FM_end_message(FM_stream *stream);
 
-/* Closes a stream, for example after EFAULT, if no packet of its message has been sent: nothing of
- * it arrives. EALREADY: one has been sent, so the rest of the message must follow. Does not wait.
+/* Abandons a message, for example after EFAULT, and closes its stream. If no packet has been sent,
+ * nothing of it arrives. Otherwise the receiver gets what has been sent, and then ECANCELED; for that
+ * it waits like FM_send_piece. EALREADY: all of it has been sent; EHOSTDOWN: the stream is closed.
  * Handlers may call it. [M] */
 int FM_cancel_message(FM_stream *stream);
 
@@ -127,8 +128,9 @@ int FM_cancel_message(FM_stream *stream);
  * example another order.) If they have not come, the handler is descheduled until they have.
  * If FM_DIRECT_LEAST bytes or more are missing, the sender learns the address of `buf`: packets
  * that it sends from then on land there without a copy (FM_get_counters: bytes_direct). EMSGSIZE:
- * more than the message has left; nothing is taken. EHOSTDOWN: the sender has died, and the rest
- * will not come; what it had sent is given first. (Over cards that takes 2 s if it ended by itself.)
+ * more than the message has left; nothing is taken. ECANCELED: the sender has abandoned the
+ * message, and the rest will not come; what it had sent is given first. EHOSTDOWN: the same, as the
+ * sender has died. (Over cards that takes 2 s if it ended by itself.)
  */
 int FM_receive(FM_stream *stream, void *buf, size_t bytes);
 

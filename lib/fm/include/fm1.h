@@ -30,8 +30,8 @@ int FM_send_4(unsigned dest, unsigned handler, uint32_t i0, uint32_t i1, uint32_
 	      uint32_t i3);
 
 /* Sends `size` bytes, which may be changed when it returns. Waits for credit; for a long message it
- * waits until the last packet has been sent. EFAULT: unreadable memory, as in FM_send_piece; if it
- * begins behind the first packet, the message never ends at its receiver. */
+ * waits until the last packet has been sent. EFAULT: unreadable memory, as in FM_send_piece; the
+ * handler does not see the message. */
 int FM_send(unsigned dest, unsigned handler, const void *buff, size_t size);
 
 /* Takes all messages that have come, and runs their handlers. Returns the same as

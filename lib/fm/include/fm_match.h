@@ -54,7 +54,8 @@ int FMM_finalize(void);
 
 /* Sends `bytes` bytes (at most FM_LONGEST - 8) with a tag of 0 or more. They may be changed when it
  * returns. Waits for credit like FM_send_piece. EINVAL, EHOSTDOWN; EAGAIN: see FM_begin_message;
- * over 1.1 ENOMEM; over 2.x EFAULT: see FM_send in <fm1.h>. */
+ * over 1.1 ENOMEM; over 2.x EFAULT: unreadable memory, as in FM_send_piece; if it begins behind the
+ * first packet, the message's receive fails with ECANCELED. */
 int FMM_send(unsigned dest, int tag, const void *buf, size_t bytes);
 
 /* Posts a receive for a rank or FMM_ANY, and a tag or FMM_ANY. Does not wait. EINVAL. */

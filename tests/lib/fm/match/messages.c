@@ -8,7 +8,8 @@
  *   fm_matchN tests        the same, but rank 0 tests receives that it has posted
  *   fm_matchN last         the other ranks end as soon as they have sent to rank 0
  *   fm_matchN nested       the layer is opened twice, closed once, and still works; two ranks
- *   fm_match2 unreadable   sends of unreadable memory fail, and later ones work
+ *   fm_match2 unreadable   sends of unreadable memory, and receives of abandoned messages, fail;
+ *                          later ones work
  */
 #include <fm_match.h>
 
@@ -286,8 +287,21 @@ static int await(int source, int tests)
 
 static void unreadable(void)
 {
+	const struct { int32_t tag; uint32_t bytes; } header = { 8, LONGEST };
 	for (int i = 0; i < 2 * FM_STREAMS; i++)
 		FAILS(FMM_send((unsigned)next, 7, UNREADABLE, FEW_BYTES), EFAULT);
+	send(next, 7, 1, 1000);
+	receive(before, 7, 1, 1000);
+	for (int i = 0; i < 2 * FM_STREAMS; i++) {      /* the same behind the first packet */
+		FM_stream *stream = FM_begin_message((unsigned)next, sizeof(header) + LONGEST,
+						     FMM_HANDLER);
+
+		TRUE(stream);
+		OK(FM_send_piece(stream, &header, sizeof(header)));
+		OK(FM_send_piece(stream, out, LONGEST - 1));
+		OK(FM_cancel_message(stream));
+		FAILS(FMM_recv(before, 8, in[0], LONGEST, 0), ECANCELED);
+	}
 	send(next, 7, 1, 1000);
 	receive(before, 7, 1, 1000);
 	OK(FMM_finalize());

@@ -193,6 +193,10 @@ def test_a_socket_whose_peer_ends_in_the_middle_of_a_message(margay, app, over):
     done(margay, *LINKS[over], "-n", 17, "--mem", 40, app("fm_sockets"), "leaves")
 
 
+def test_a_socket_that_is_sent_unreadable_memory(margay, app):
+    done(margay, "-n", 33, "--mem", 32, app("fm_sockets"), "breaks")
+
+
 @pytest.mark.parametrize("faults", ["", *(f"loss=20%,seed={seed}" for seed in (1, 2, 3))])
 def test_last_bytes_of_ranks_that_end_at_once(margay, app, faults):
     """Frames are retransmitted after the rank's end is known: they come, and then the close."""

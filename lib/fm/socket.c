@@ -32,6 +32,7 @@ struct socket {
 	int blocking;
 	int closed, ended;      /* by this end; by the other end */
 	int gone;               /* the other rank is gone; see is_over */
+	int cut;                /* a message was abandoned: bytes are missing */
 	int receiving;          /* a handler receives its bytes: the number is not free yet */
 	int64_t look_at;        /* when to check next whether it is, ms */
 	unsigned rank, port;
@@ -126,6 +127,7 @@ static struct socket *take(enum state state)
 	return s;
 }
 
+/* Sends a message. EFAULT: nothing was sent of it; ECANCELED: a part. */
 static int tell(unsigned rank, enum kind kind, unsigned socket, uint32_t value, const void *data,
 		size_t bytes)
 {
@@ -139,9 +141,9 @@ static int tell(unsigned rank, enum kind kind, unsigned socket, uint32_t value, 
 	failed = FM_send_piece(stream, &header, sizeof(header)) ||
 		 FM_send_piece(stream, data, bytes);
 	if (failed && errno == EFAULT) {
+		failed = FM_stream_bytes(stream) < bytes ? ECANCELED : EFAULT;
 		FM_cancel_message(stream);
-		errno = EFAULT;
-		return -1;
+		return fail(failed);
 	}
 	return FM_end_message(stream) || failed ? -1 : 0;
 }
@@ -167,6 +169,12 @@ static void connection(unsigned sender, const struct header *header)
 	tell(sender, SOCKET_ACCEPTED, header->socket, (uint32_t)number_of(s), 0, 0);
 }
 
+/* The rest of a message does not come. */
+static void lose(struct socket *s)
+{
+	*(errno == ECANCELED ? &s->cut : &s->gone) = 1;
+}
+
 /* Bytes of a connection: into the buffer of a waiting FMS_recv, the rest into the socket's ring. */
 static void data(FM_stream *stream, struct socket *s)
 {
@@ -179,7 +187,7 @@ static void data(FM_stream *stream, struct socket *s)
 		if (FM_receive(stream, s->wanted, part) == 0)
 			s->landed = part;
 		else
-			s->gone = 1;
+			lose(s);
 		s->landing = 0;
 		s->wanted = 0;
 		bytes -= part;
@@ -192,7 +200,7 @@ static void data(FM_stream *stream, struct socket *s)
 		if (part > bytes)
 			part = (uint32_t)bytes;
 		if (FM_receive(stream, s->buffer + at, part)) {
-			s->gone = 1;
+			lose(s);
 			return;
 		}
 		s->filled += part;
@@ -273,10 +281,10 @@ static void look_for_death(struct socket *s)
 	s->gone = !s->ended;
 }
 
-/* The other rank is gone, and nothing more of what it has sent can come. */
+/* The other rank is gone, and nothing more of what it has sent can come; or bytes are missing. */
 static int is_over(const struct socket *s)
 {
-	return s->gone && !(FM_check(s->rank) && errno == ESHUTDOWN);
+	return s->cut || (s->gone && !(FM_check(s->rank) && errno == ESHUTDOWN));
 }
 
 /* Takes a packet, or waits for one. */
@@ -374,7 +382,7 @@ static struct socket *connected(int number)
 /* The errno for which nothing can be sent now; 0: it can. */
 static int why_not(const struct socket *s)
 {
-	return s->gone ? ECONNRESET : s->ended ? EPIPE : s->window ? 0 : EAGAIN;
+	return s->gone || s->cut ? ECONNRESET : s->ended ? EPIPE : s->window ? 0 : EAGAIN;
 }
 
 ssize_t FMS_send(int socket, const void *buf, size_t bytes)
@@ -406,6 +414,9 @@ ssize_t FMS_send(int socket, const void *buf, size_t bytes)
 		s->window -= (uint32_t)part;
 		if (tell(s->rank, SOCKET_DATA, s->other, 0, (const char *)buf + sent, part)) {
 			s->window += (uint32_t)part;
+			s->cut = errno == ECANCELED;
+			if (s->cut)
+				errno = EFAULT;
 			if (errno != EHOSTDOWN)
 				return sent ? (ssize_t)sent : -1;
 			s->gone = 1;
@@ -538,7 +549,7 @@ static short ready(const struct socket *s)
 		return s->waiting_count ? FMS_IN : 0;
 	if (s->filled || s->ended || over)
 		is |= FMS_IN;
-	if (s->state == OPEN && (s->window || s->ended || s->gone))
+	if (s->state == OPEN && (s->window || s->ended || s->gone || s->cut))
 		is |= FMS_OUT;
 	if (s->ended || over)
 		is |= FMS_HUP;

@@ -53,8 +53,9 @@ int FMS_accept(int listener, unsigned *rank);
 
 /* Sends bytes, which may be changed when it returns. Returns how many: all, or with a non-blocking
  * socket as many as there was room for. EPIPE: the other end was closed; EFAULT: unreadable memory,
- * as in FM_send_piece. If bytes were sent before an error, it returns how many, and the next call
- * fails. */
+ * as in FM_send_piece; in jobs of more than 32 ranks it may find that behind bytes that have been
+ * sent: then the connection is broken, and both ends can only close it (ECONNRESET). If bytes were
+ * sent before an error, it returns how many, and the next call fails. */
 ssize_t FMS_send(int socket, const void *buf, size_t bytes);
 
 /* Receives at least one byte and at most `bytes`. 0: `bytes` is 0, or the other end was closed and

@@ -4,6 +4,8 @@
  * rank 2 sends to it. fm_sockets polls: the same, but the socket does not block. fm_sockets leaves:
  * rank 1 ends in the middle of what it sends to rank 0 (17 ranks: a packet is shorter than what a
  * socket sends at a time). fm_sockets last: the others end as soon as they have sent to rank 0.
+ * fm_sockets breaks: rank 0 sends rank 1 memory that ends in the middle of a message (33 ranks,
+ * shared memory).
  */
 #include <fm_socket.h>
 
@@ -386,6 +388,50 @@ static void left(void)
 	FAILS(FM_finalize(), EHOSTDOWN);
 }
 
+/* The first page behind `out` that no process has. */
+static const char *end_of_memory(void)
+{
+	const char *end = (const char *)(((uintptr_t)out + 4095) & ~4095UL);
+
+	while (FM_send(rank, NO_HANDLER, end, 1) == 0)
+		end += 4096;
+	TRUE(errno == EFAULT);
+	return end;
+}
+
+static void broken(void)
+{
+	if (rank == 0) {
+		OK(to = FMS_connect(1, PORT, 1));
+		FAILS((int)FMS_send(to, end_of_memory() - 20000, 40000), EFAULT);
+		FAILS((int)FMS_send(to, out, 1), ECONNRESET);
+		OK(FMS_close(to));
+		for (int i = 0; i < 2 * FMS_SOCKETS; i++) {     /* the number is free at both ends */
+			OK(to = FMS_connect(1, PORT, 1));
+			TRUE(FMS_send(to, out, 1) == 1);
+			TRUE(FMS_recv(to, in, 1) == 0);
+			OK(FMS_close(to));
+		}
+		printf("done\n");
+	}
+	if (rank == 1) {
+		ssize_t part;
+
+		OK(from = FMS_accept(listener, 0));
+		while ((part = FMS_recv(from, in, MOST)) > 0)
+			;
+		TRUE(part == -1 && errno == ECONNRESET);
+		FAILS((int)FMS_send(from, out, 1), ECONNRESET);
+		OK(FMS_close(from));
+		for (int i = 0; i < 2 * FMS_SOCKETS; i++) {
+			OK(from = FMS_accept(listener, 0));
+			TRUE(FMS_recv(from, in, 1) == 1);
+			OK(FMS_close(from));
+		}
+	}
+	OK(FM_finalize());
+}
+
 /* All ranks but 0 send, close and end at once. Rank 0 receives all of it, and then the close. */
 static void last_bytes(void)
 {
@@ -425,6 +471,8 @@ int main(int argc, char **argv)
 	OK(FM_barrier());
 	if (argc > 1 && !strcmp(argv[1], "leaves"))
 		left();
+	else if (argc > 1 && !strcmp(argv[1], "breaks"))
+		broken();
 	else if (argc > 1 && !strcmp(argv[1], "last"))
 		last_bytes();
 	else if (argc > 1)

@@ -19,6 +19,7 @@ GRANT_HEADER = 80
 BATCH_EACH, BATCH_BYTES = 128, 2048
 ETHERTYPE = 0x88B5
 MOST_PAYLOAD, MOST_FRAGMENT, TAIL_BYTES = 65472, 65344, 1024
+MOST_FRAMES = 1 << 30           # of one message; or parts
 MOST_LENGTH = (1 << 48) - 1
 
 # Name, offset, bytes; little-endian. Fields of some kinds only are listed by kind.
@@ -279,7 +280,8 @@ def sound(frame: Frame) -> bool:
         return False
     if frame.kind == MSG and frame.messages == 1 and frame.announce:
         return (size <= min(TAIL_BYTES, frame.length - 1) and
-                0 < frame.offset <= min(frame.length - size, MOST_PAYLOAD))
+                0 < frame.offset <= min(frame.length - size, MOST_PAYLOAD) and
+                (frame.length - size - 1) // frame.offset < MOST_FRAMES)
     if frame.kind == MSG and frame.messages == 1:
         return (size <= MOST_FRAGMENT and frame.offset + size <= frame.length and
                 (size > 0 or frame.length == 0))

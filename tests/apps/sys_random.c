@@ -10,7 +10,9 @@
 #include <string.h>
 #include "check.h"
 
-enum { ARENA = 1 << 16, KNOWN = 64 };
+/* What begins below INSIDE ends in the arena: descriptors and results have at most 4,096 bytes, or
+ * more than all memory. */
+enum { ARENA = 1 << 16, INSIDE = ARENA - 4096, KNOWN = 64 };
 enum { ME = 2, MD, EQ };          /* kinds of handles, in bits 16 to 19 */
 
 static struct { uint64_t before[64]; uint8_t arena[ARENA]; uint64_t after[64]; } memory;
@@ -51,7 +53,7 @@ static uint64_t word(void)
 	case 0: return edges[random / 8 % (sizeof edges / sizeof edges[0])];
 	case 1: return random / 8 % 16;
 	case 2: return known[random / 8 % KNOWN] ^ (random >> 40 & 1) << (random >> 50 & 63);
-	case 3: return (uint64_t)memory.arena + random / 8 % ARENA;
+	case 3: return (uint64_t)memory.arena + random / 8 % INSIDE;
 	case 4: return ni;
 	default: return known[random / 8 % KNOWN];
 	}
@@ -73,7 +75,7 @@ static uint64_t address(void)
 {
 	uint64_t random = next();
 
-	return random % 16 ? (uint64_t)memory.arena + random / 16 % (ARENA - 512) / 8 * 8 : word();
+	return random % 16 ? (uint64_t)memory.arena + random / 16 % INSIDE / 8 * 8 : word();
 }
 
 /* A descriptor, or random bytes. */

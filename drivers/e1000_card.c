@@ -254,7 +254,7 @@ int e1000_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint
 			return NIC_FULL;
 		}
 	}
-	first = at = e->send_next;     /* after reclaim, whose callbacks may send */
+	first = at = e->send_next;     /* not before reclaim: its callbacks may send */
 	for (uint32_t i = 0; i < n; i++) {
 		e->send[at] = (struct e1000_send_descriptor){
 			memory_physical(pieces[i].bytes), pieces[i].length | TX_CRC, 0 };

@@ -25,6 +25,12 @@ def test_queues_and_arguments(margay, app, nodes):
     assert run.lines == [f"ok {name}" for name in QUEUES]
 
 
+@pytest.mark.spin(2)
+def test_a_reader_is_ahead_of_the_writer(margay, app):
+    """Another node's event can be read before it is counted; the wait that follows does not fail."""
+    assert margay("run", "-n", 2, "--no-prefix", app("ptl_ahead")).ok().lines == ["done"]
+
+
 @pytest.mark.own_link
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("options", ["shm", "virtio", "virtio --no-bulk", "virtio --direct",

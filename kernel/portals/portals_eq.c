@@ -61,7 +61,9 @@ struct queues {
 };
 
 /* Whether one of the queues has an event: PTL_OK, PTL_EQ_EMPTY or PTL_EQ_INVALID. Called repeatedly
- * while the process waits: it reads the queues without the lock, as the application itself does. */
+ * while the process waits: it reads the queues without the lock, as the application itself does.
+ * The application may already have taken an event that its writer, another node, has not counted yet:
+ * then the queue looks full for a moment, and is empty at the next call. */
 static int64_t look(const struct queues *queues)
 {
 	int64_t found = PTL_EQ_EMPTY;
@@ -102,6 +104,8 @@ int64_t sys_eq_wait(uint64_t eqs, uint64_t n, uint64_t timeout)
 	case WAIT_UPCALL:  return PTL_OK; /* the library looks again, and repeats the call */
 	default:
 		found = look(&queues);
-		return found == PTL_EQ_EMPTY ? PTL_FAIL : found;
+		if (found != PTL_EQ_EMPTY)
+			return found;
+		return link_shm_is_broken() ? PTL_FAIL : PTL_OK; /* as above */
 	}
 }

@@ -102,11 +102,8 @@ int eq_free(struct process_view *view, handle_t handle)
 	return PORTALS_OK;
 }
 
-/*
- * The number of events from the one that a word names on. If the word is invalid the queue counts
- * as full, as for a reader that was overtaken. Without the lock a word may be one ahead of `next`:
- * its reader has taken an event that eq_write has written but not counted yet.
- */
+/* The number of events from the one that a word names on. If the word is invalid the queue counts
+ * as full, as for a reader that was overtaken. */
 static uint64_t left(const struct process_view *view, const struct eq *eq, enum word which)
 {
 	const uint64_t *word = reader(view, eq, which);
@@ -116,8 +113,6 @@ static uint64_t left(const struct process_view *view, const struct eq *eq, enum 
 	if (!word)
 		return eq->count;
 	used = next - __atomic_load_n(word, __ATOMIC_RELAXED);
-	if (used == (uint64_t)-1)
-		return 0;
 	return used < eq->count ? used : eq->count;
 }
 

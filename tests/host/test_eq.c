@@ -281,37 +281,6 @@ TEST(rule23_eq_with_a_handler)
 	world_close(&w);
 }
 
-/* The owner takes an event as soon as its slot is written, before the writer counts it in `next`. A
- * look without the lock then finds nothing; it must not find a full queue. */
-TEST(rule20_reader_is_ahead_of_the_writer)
-{
-	struct world w;
-	struct process_view *view = &w.views[0];
-	struct event_head head = { 0 };
-	struct eq_info info;
-	uint64_t *words;
-	struct eq *eq;
-
-	world_open(&w, &test_limits);
-	CHECK_IS(eq_alloc(view, 4, BASE + WORDS, 1, &info), 0);
-	words = (uint64_t *)(view->memory + WORDS);
-	eq = eq_lookup(view, info.handle);
-	eq_record(view, eq, &head, EVENT_ACK, 0, 0, 0, 0);
-	eq->next--;                           /* eq_write between its last two stores */
-	words[0]++;
-	CHECK_IS(eq_unread(view, info.handle), 0);
-	words[1]++;
-	CHECK_IS(eq_unhandled(view, info.handle), 0);
-	eq->next++;
-	CHECK_IS(eq_unread(view, info.handle), 0);
-	CHECK_IS(eq_unhandled(view, info.handle), 0);
-	eq_record(view, eq, &head, EVENT_ACK, 0, 0, 0, 0);
-	CHECK_IS(eq_unread(view, info.handle), 1);
-	CHECK_IS(eq_unhandled(view, info.handle), 1);
-	CHECK_IS(eq_free(view, info.handle), 0);
-	world_close(&w);
-}
-
 TEST(rule20_overrun_keeps_the_latest)
 {
 	struct world w;

@@ -398,7 +398,7 @@ static void do_eq_handled(struct process_view *view, const uint64_t *n)
 		queue->word[2] = queue->word[1];
 		return;
 	}
-	if (!eq || !eq_unhandled(view, queue->handle)) {
+	if (!eq || !eq->handler || queue->word[1] == eq->next) {
 		say("%d", PORTALS_EQ_INVALID);
 		return;
 	}

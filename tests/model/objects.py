@@ -128,10 +128,8 @@ class Queue:
         return unseen + self.reserved + needed <= self.count
 
     def left(self, word: int) -> int:
-        """The events from that number on; none if it is one ahead, as a reader may be for a moment;
-        all of them if it is invalid otherwise."""
-        left = (self.next - word) % (1 << 64)
-        return 0 if left == (1 << 64) - 1 else min(left, self.count)
+        """The events from that number on; all of them if the number is invalid."""
+        return min((self.next - word) % (1 << 64), self.count)
 
 
 @dataclass(eq=False, slots=True)
@@ -467,7 +465,7 @@ class Owner:
         if not given:
             return (OK, *old)
         refused = "pending" if md.pending else queue and (
-            "unread" if queue.word_read != queue.next else "owed" if self.owed(queue) else "")
+            "unread" if queue.left(queue.word_read) else "owed" if self.owed(queue) else "")
         if refused:
             self.reach(24, refused)
             return (MD_NO_UPDATE, *old)
@@ -495,7 +493,7 @@ class Owner:
             return error
         if test != 0 and queue is None:
             return EQ_INVALID
-        refused = queue and ("unread" if queue.word_read != queue.next else
+        refused = queue and ("unread" if queue.left(queue.word_read) else
                              "owed" if self.owed(queue) else "")
         if refused:
             self.reach(24, f"post: {refused}")
@@ -566,7 +564,7 @@ class Owner:
         if queue and queue.handler == 2:
             called, queue.told = queue.filled != queue.told, queue.filled
             return OK if called else EQ_INVALID
-        if queue is None or not queue.handler or not queue.left(queue.handled):
+        if queue is None or not queue.handler or queue.handled == queue.next:
             return EQ_INVALID
         queue.handled = queue.next - queue.left(queue.handled) + 1
         return OK

@@ -41,6 +41,18 @@ def test_rule18_nothing_that_a_put_causes_precedes_its_send_end(margay, app, opt
     assert run.lines == ["[0] ok order, 400 puts"]
 
 
+@pytest.mark.own_link
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("options", ["shm", "virtio", "virtio --no-bulk", "e1000", "e1000e",
+                                     "virtio --faults loss=3%,reorder=2%,seed=5",
+                                     "e1000 --faults loss=3%,reorder=2%,seed=5"])
+def test_rule30_puts_to_one_place_are_written_in_order(margay, app, options):
+    """Of all lengths, to overlapping places, without waiting for each other."""
+    run = margay("run", "-n", 2, "--no-prefix", "--link", *options.split(),
+                 app("ptl_overwrite"), 10).ok()
+    assert run.lines == ["ok overwrite"]
+
+
 @pytest.mark.every_link
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("nodes", [1, 2])

@@ -178,6 +178,30 @@ int bulk_post(struct link *link, struct buffer *buffer, int interrupt)
 	return 1;
 }
 
+static struct memory memory_of(const struct nic_piece *pieces, uint32_t n)
+{
+	struct memory memory = { UINTPTR_MAX, 0 };
+
+	for (uint32_t i = 0; i < n; i++) {
+		uintptr_t low = (uintptr_t)pieces[i].bytes, high = low + pieces[i].length;
+
+		memory.low = low < memory.low ? low : memory.low;
+		memory.high = high > memory.high ? high : memory.high;
+	}
+	return memory;
+}
+
+struct memory bulk_memory(struct link *link, struct assembly *assembly, uint64_t at,
+			  uint64_t bytes)
+{
+	struct nic_piece pieces[NIC_BULK_PIECES];
+	uint32_t n = bytes > UINT32_MAX ? 0 :
+		link_port_place(link->context, &assembly->target, at, (uint32_t)bytes, pieces,
+				NIC_BULK_PIECES);
+
+	return n ? memory_of(pieces, n) : (struct memory){ 0, UINTPTR_MAX };
+}
+
 /* Whether a buffer shares memory with an earlier one in use, as two messages to the same address
  * do. After a loss parts arrive out of order and are moved, so then no two buffers may do so. */
 static int shares_memory(struct link *link, uint32_t number)
@@ -185,22 +209,11 @@ static int shares_memory(struct link *link, uint32_t number)
 	struct nic_piece pieces[NIC_BULK_PIECES];
 	struct bulk *bulk = &link->bulk;
 	struct buffer *buffer = buffer_of(bulk, number);
-	uint32_t n = bulk_place(link, buffer, pieces);
 
-	buffer->low = UINTPTR_MAX;
-	buffer->high = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		uintptr_t low = (uintptr_t)pieces[i].bytes, high = low + pieces[i].length;
-
-		buffer->low = low < buffer->low ? low : buffer->low;
-		buffer->high = high > buffer->high ? high : buffer->high;
-	}
-	for (uint32_t earlier = bulk->oldest; earlier != number; earlier++) {
-		const struct buffer *other = buffer_of(bulk, earlier);
-
-		if (buffer->low < other->high && other->low < buffer->high)
+	buffer->memory = memory_of(pieces, bulk_place(link, buffer, pieces));
+	for (uint32_t earlier = bulk->oldest; earlier != number; earlier++)
+		if (memory_is_shared(&buffer->memory, &buffer_of(bulk, earlier)->memory))
 			return 1;
-	}
 	return 0;
 }
 

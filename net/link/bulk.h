@@ -63,7 +63,7 @@ uint32_t bulk_place(struct link *link, const struct buffer *buffer, struct nic_p
 /* Post a buffer to the card: 1, or 0 if that is not possible. `interrupt`: the card interrupts when
  * it has filled this buffer. */
 int bulk_post(struct link *link, struct buffer *buffer, int interrupt);
-/* Whether two buffers in use share memory. If not, `low` and `high` of all of them are set. */
+/* Whether two buffers in use share memory. If not, `memory` of all of them is set. */
 int bulk_memory_is_shared(struct link *link);
 
 #endif

@@ -227,6 +227,16 @@ struct record_pool {
 #define PART_MISSING  0xffu        /* at: the part has not arrived */
 #define PART_ASIDE    0xfeu        /* at: the part is in the memory that is set aside */
 
+/* Addresses from `low` to below `high`, which contain some bytes of payload. */
+struct memory {
+	uintptr_t low, high;
+};
+
+static inline int memory_is_shared(const struct memory *one, const struct memory *other)
+{
+	return one->low < other->high && other->low < one->high;
+}
+
 /* A receive buffer: the final memory of one part. */
 struct buffer {
 	uint16_t assembly;         /* the part's message */
@@ -235,7 +245,7 @@ struct buffer {
 	uint32_t part;             /* the part's number in its message */
 	uint32_t after;            /* number of a buffer: if its part, or a later one, arrives by
 	                              its first transmission, this part is lost */
-	uintptr_t low, high;       /* while `lossy`: address range that contains the buffer */
+	struct memory memory;      /* while `lossy`: contains the buffer */
 };
 
 /* Long messages: the receiver (bulk.c, bulk_land.c) and the sender's list (bulk_send.c). Buffers

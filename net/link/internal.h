@@ -298,6 +298,9 @@ void reassemble_lose(struct link *link, uint32_t assembly, uint32_t stash);
 
 /* `aside`: memory for one part. */
 void bulk_open(struct link *link, uint8_t *aside);
+/* The memory of payload bytes [at, at + bytes) of a begun message; all memory if it is not known. */
+struct memory bulk_memory(struct link *link, struct assembly *assembly, uint64_t at,
+			  uint64_t bytes);
 /* Queue the flow of an announced message for a turn: the message has just begun, or its
  * announcement has arrived again. */
 void bulk_request_turn(struct link *link, uint32_t assembly);

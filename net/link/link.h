@@ -19,7 +19,8 @@
  *   outside the receive window     drop
  *   64 or more behind a gap        drop: the maps cover 64 frames. Once the sender knows of the
  *                                  gap, it retransmits all of these
- *   of a message that has begun    data, acknowledge; if in order, end complete messages
+ *   of a message that has begun    data, acknowledge; if in order, end complete messages. If an
+ *                                  earlier message will write to the same memory: refuse it
  *   first of the next message,     begin, data
  *     or shows where it begins
  *   batch, in order                deliver its messages, from the first that was not delivered.

@@ -119,6 +119,73 @@ static int unstash(struct link *link, struct flow *flow)
 
 /* ---- messages in several frames ---- */
 
+/* An announced message whose announcement must come again, as its payload could not be written. */
+static int is_closed(const struct assembly *assembly)
+{
+	return assembly->announced && assembly->taken && assembly->parts == 0;
+}
+
+/* Whether no more bytes will be written on behalf of a message that has begun. */
+static int is_written(const struct assembly *assembly)
+{
+	return !assembly->taken || (assembly->announced && !assembly_waits(assembly));
+}
+
+/* Whether payload bytes [at, at + bytes) of a begun message may be written now: no earlier message
+ * will write to this memory. If it is announced its parts follow at any time, but behind those of
+ * earlier messages; so they must only stay clear of messages that come in frames. */
+static int may_write(struct link *link, const struct flow *flow, struct assembly *assembly,
+		     uint64_t at, uint64_t bytes)
+{
+	struct assembly *earlier = record_at(&link->assemblies, flow->rx.assembly);
+
+	for (; earlier != assembly; earlier = record_at(&link->assemblies, earlier->next)) {
+		uint64_t from = assembly->announced && !earlier->announced ? 0 : at;
+		struct memory memory, others;
+
+		if (is_closed(earlier))
+			return 0;
+		if (is_written(earlier) || from == at + bytes)
+			continue;
+		memory = bulk_memory(link, assembly, from, at + bytes - from);
+		others = bulk_memory(link, earlier, 0, earlier->length);
+		if (memory_is_shared(&memory, &others))
+			return 0;
+	}
+	return 1;
+}
+
+/* Write the payload of a frame of a begun message. REFUSED: it must wait. */
+static int write(struct link *link, const struct flow *flow, struct assembly *assembly,
+		 const struct wire *wire)
+{
+	uint64_t at = assembly->announced ? assembly->length : wire->offset;
+
+	if (!assembly->taken)
+		return ACCEPTED;
+	if (!may_write(link, flow, assembly, at, wire->bytes)) {
+		count(link, LINK_EARLY);
+		return REFUSED;
+	}
+	if (wire->bytes)
+		link_port_data(link->context, &assembly->target, at, wire->payload, wire->bytes);
+	return ACCEPTED;
+}
+
+/* The announcement of a message that has begun: write what it carries, and request the parts. */
+static int place_announced(struct link *link, struct flow *flow, uint32_t index,
+			   const struct wire *wire)
+{
+	struct assembly *assembly = record_at(&link->assemblies, index);
+	int placed = write(link, flow, assembly, wire);
+
+	if (placed == ACCEPTED && assembly->taken) {
+		assembly->parts = (uint32_t)((assembly->length - 1) / assembly->fragment + 1);
+		bulk_request_turn(link, index);
+	}
+	return placed;
+}
+
 /* A frame of a message that has begun. */
 static int place_fragment(struct link *link, struct flow *flow, const struct wire *wire)
 {
@@ -132,16 +199,17 @@ static int place_fragment(struct link *link, struct flow *flow, const struct wir
 			index = assembly->next;
 			continue;
 		}
+		if (is_closed(assembly) && wire->announce &&
+		    wire->length - wire->bytes == assembly->length &&
+		    wire->offset == assembly->fragment)
+			return place_announced(link, flow, index, wire);
 		if (wire->length != assembly->length || assembly->announced ||
 		    wire->announce || wire->messages != 1 ||
 		    wire->offset != (uint64_t)at * assembly->fragment ||
 		    wire->bytes != (at + 1 < assembly->frames ? assembly->fragment :
 				    assembly->length - wire->offset))
 			return NONSENSE;
-		if (assembly->taken)
-			link_port_data(link->context, &assembly->target, wire->offset,
-					wire->payload, wire->bytes);
-		return ACCEPTED;
+		return write(link, flow, assembly, wire);
 	}
 	return NONSENSE;
 }
@@ -202,19 +270,6 @@ static int place_at_once(struct link *link, struct flow *flow, const struct wire
 	return ACCEPTED;
 }
 
-/* An announced message has begun. */
-static void announce(struct link *link, struct flow *flow, uint32_t index, uint32_t part)
-{
-	struct assembly *assembly = record_at(&link->assemblies, index);
-
-	assembly->fragment = part;
-	assembly->parts = (uint32_t)((assembly->length - 1) / part + 1);
-	assembly->flow = flow_index(link, flow);
-	assembly->passes = 0;
-	assembly->granted = assembly->sent = 0;
-	bulk_request_turn(link, index);
-}
-
 /* A frame of a longer message that has not begun. */
 static int place_first(struct link *link, struct flow *flow, const struct wire *wire)
 {
@@ -251,21 +306,16 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 	assembly->taken = verdict == LINK_TAKE;
 	assembly->first = first;
 	assembly->frames = (uint32_t)frames;
-	assembly->fragment = frames == 1 ? (uint32_t)wire->length : wire->bytes;
-	assembly->length = wire->length;
+	assembly->fragment = wire->announce ? (uint32_t)wire->offset : wire->bytes;
+	assembly->length = wire->announce ? wire->length - wire->bytes : wire->length;
 	assembly->announced = wire->announce;
-	assembly->parts = assembly->received = assembly->queued = 0;
+	assembly->flow = flow_index(link, flow);
+	assembly->parts = assembly->received = assembly->granted = assembly->sent = 0;
+	assembly->queued = assembly->passes = 0;
 	*tail = (uint16_t)index;
 	flow->rx.begun += (uint32_t)frames;
-	if (assembly->announced)
-		assembly->length -= wire->bytes;
-	if (assembly->taken && wire->bytes)
-		link_port_data(link->context, &assembly->target,
-				assembly->announced ? assembly->length : wire->offset,
-				wire->payload, wire->bytes);
-	if (assembly->announced && assembly->taken)
-		announce(link, flow, index, (uint32_t)wire->offset);
-	return ACCEPTED;
+	return assembly->announced ? place_announced(link, flow, index, wire) :
+		write(link, flow, assembly, wire);
 }
 
 /* `expected` has moved: end the flow's first message if it is complete now. */

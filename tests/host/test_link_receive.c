@@ -163,9 +163,12 @@ TEST(link_places_fragments_in_any_order)
 
 TEST(link_begins_and_ends_in_order)
 {
+	static uint8_t memory[3 * 512];
 	struct probe p;
 
 	probe_open_default(&p);
+	p.place = memory;
+	p.apart = 512;
 	give_data(&p, 0, 400, 0, 1);
 	give_data(&p, 3, 300, 256, 2);            /* the last fragment alone shows nothing */
 	TOLD(&p, "bd");

@@ -190,8 +190,7 @@ static int on_begin(void *context, uint32_t node, uint32_t lane, const void *hea
 	target->room[2] = 0;
 	target->room[3] = node;
 	target->room[4] = 0;
-	if (n->traffic->config.announce && length >= n->traffic->config.announce &&
-	    length < TRAFFIC_PATTERN)
+	if (length < TRAFFIC_PATTERN)
 		target->room[4] = (uintptr_t)new_payload(n, length);
 	return LINK_TAKE;
 }
@@ -242,19 +241,17 @@ static void on_end(void *context, struct link_target *target, int fail)
 	uint64_t length = number == STRANGER ? 0 : t->lengths[number];
 	struct payload *place = (struct payload *)(uintptr_t)target->room[4];
 
-	if (place) {
-		if (!fail && number != STRANGER &&
-		    (place->length != length ||
-		     memcmp(place->bytes, t->pattern + place_of(t, number), length)))
-			wrong(t, "wrong bytes at its end", number, n->node);
-		if (!fail && number != STRANGER)
-			received(n, number, (uint32_t)target->room[3], LINK_REQUESTS);
+	if (!fail && number != STRANGER && place &&
+	    (place->length != length ||
+	     memcmp(place->bytes, t->pattern + place_of(t, number), length)))
+		wrong(t, "wrong bytes at its end", number, n->node);
+	if (place)
 		free_payload(place);
-		return;
-	}
 	if (fail || number == STRANGER)
 		return;
-	if (target->room[1] != length || target->room[2] != length * (length - 1) / 2)
+	/* A card has written some bytes of an announced message. */
+	if (!(t->config.announce && length >= t->config.announce) &&
+	    (target->room[1] != length || target->room[2] != length * (length - 1) / 2))
 		wrong(t, "ends without all of its bytes", number, n->node);
 	received(n, number, (uint32_t)target->room[3], LINK_REQUESTS);
 }

@@ -147,7 +147,7 @@ int SendMsg(const void *source, vmmc_proxy_t destination, size_t bytes);
  * Sends `bytes` bytes (0 and more) from `source` to a proxy address. Messages to one process
  * are delivered in the order in which they were sent, and the bytes of each before its
  * notification. The bytes within one message appear in no given order: a flag that says that the
- * data has arrived must be a second message.
+ * data has arrived must be a second message, of at most 128 bytes.
  *   synchronous   returns when the source may be reused; waits for that if necessary
  *   VMMC_ASYNC    *completion is VMMC_PENDING until then, VMMC_OK or an error afterwards: a
  *                 word to spin on, or for vmmc_wait_send. It is written while the program

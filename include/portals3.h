@@ -321,14 +321,15 @@ int PtlGetPut(ptl_handle_md_t get_md, ptl_handle_md_t put_md, ptl_process_id_t t
 
 /*
  * Like PtlPutRegion, but `operation` is applied to the target's memory, element by element, with
- * the sent elements as operands. The whole operation is one step, atomic against PtlGetPut,
+ * the sent elements as operands. `length` is the number of bytes changed at the target: a multiple
+ * of the element's size, at most PTL_ATOMIC_LONGEST, with PTL_CSWAP at most 64; 0 changes nothing.
+ * Up to 64 bytes change in one step, of a longer operation each element: atomic against PtlGetPut,
  * PtlAtomic and PtlFetchAtomic on the same process (not against its own instructions, puts and
- * gets). `length` is the number of bytes changed at the target: a multiple of the element's size,
- * at most 64; 0 changes nothing. With PTL_CSWAP 2 * length bytes are sent: length bytes of values
- * to compare with, then length bytes of new values. The target's descriptor must accept puts;
- * truncation leaves whole elements. Errors of PtlPutRegion, and PTL_ATOMIC_INVALID: operation,
- * datatype or length, a bitwise operation on floating-point numbers, or PTL_NOOP, which only
- * PtlFetchAtomic has.
+ * gets). If one side dies, some elements of a longer operation may have changed. With PTL_CSWAP
+ * 2 * length bytes are sent: length bytes of values to compare with, then length bytes of new
+ * values. The target's descriptor must accept puts; truncation leaves whole elements. Errors of
+ * PtlPutRegion, and PTL_ATOMIC_INVALID: operation, datatype or length, a bitwise operation on
+ * floating-point numbers, or PTL_NOOP, which only PtlFetchAtomic has.
  */
 int PtlAtomic(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
 	      ptl_ack_req_t ack_req, ptl_process_id_t target, ptl_pt_index_t pt_index,
@@ -336,9 +337,10 @@ int PtlAtomic(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
 	      ptl_hdr_data_t hdr_data, ptl_op_t operation, ptl_datatype_t datatype);
 
 /*
- * The same, and the old value comes into get_md, from local_get_offset on. PTL_NOOP sends operands
- * as well, and ignores them. Events as for PtlGetPut; the target's descriptor must accept both puts
- * and gets. Errors of PtlAtomic (put_md) and PtlGetRegion (get_md).
+ * The same, of at most 64 bytes, and the old value comes into get_md, from local_get_offset on.
+ * PTL_NOOP sends operands as well, and ignores them. Events as for PtlGetPut; the target's
+ * descriptor must accept both puts and gets. Errors of PtlAtomic (put_md) and PtlGetRegion
+ * (get_md).
  */
 int PtlFetchAtomic(ptl_handle_md_t get_md, ptl_size_t local_get_offset,
 		   ptl_handle_md_t put_md, ptl_size_t local_put_offset, ptl_size_t length,

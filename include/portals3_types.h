@@ -241,6 +241,8 @@ enum {
 	PTL_SR_COUNT
 };
 
+#define PTL_ATOMIC_LONGEST 16384        /* most bytes that PtlAtomic changes [M] */
+
 /* Operations of PtlAtomic and PtlFetchAtomic on each element of the target's memory [4]: the result
  * for the element and the operand that was sent. */
 typedef enum {

@@ -9,7 +9,8 @@ pytestmark = pytest.mark.messages
 
 LISTS = ("attach_any attached_portal insert hidden insert_arguments update update_arguments "
          "max_size").split()
-ONESIDED = "regions arguments atomic_arguments getput atomics atomic_events copied inline".split()
+ONESIDED = ("regions arguments atomic_arguments getput atomics long_atomics atomic_events copied "
+            "inline").split()
 SPAN = "addresses calls requests arguments".split()
 IOVEC = "puts fetches one_buffer arguments".split()
 ACCESS = "interface defaults entries each_rank answers arguments identity".split()

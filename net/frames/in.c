@@ -250,7 +250,10 @@ int link_port_begin(void *context, uint32_t node, uint32_t lane, const void *hea
 	if (!reserve(frames, &message))
 		return LINK_BUSY;
 	incoming->node = node;
-	incoming->reserved = 0;
+	incoming->reserved = incoming->failed = 0;
+	incoming->is_atomic = message.operation == MESSAGE_ATOMIC;
+	incoming->operation = message.atomic_operation;
+	incoming->datatype = message.datatype;
 	incoming->grant = (struct grant){ .op = HANDLE_NONE };
 	if (frames_port_lock(frames->context)) {
 		early = is_answer(message.operation) &&
@@ -275,13 +278,35 @@ int link_port_begin(void *context, uint32_t node, uint32_t lane, const void *hea
 	return done == DELIVER_OK ? LINK_TAKE : LINK_DROP;
 }
 
+/* Apply the operands in a frame, step by step. The lock is free between the steps. */
+static void apply(struct frames *frames, struct incoming *incoming, uint64_t at,
+		  const uint8_t *operands, uint32_t bytes)
+{
+	uint32_t step;
+
+	for (uint32_t done = 0; done < bytes && !incoming->failed; done += step) {
+		step = bytes - done < DELIVER_STEP_BYTES ? bytes - done : DELIVER_STEP_BYTES;
+		if (!frames_port_lock(frames->context)) {
+			incoming->failed = 1;
+			return;
+		}
+		incoming->failed = !!deliver_apply(frames->view, &incoming->grant,
+						   incoming->operation, incoming->datatype,
+						   at + done, operands + done, step);
+		frames_port_unlock(frames->context);
+	}
+}
+
 void link_port_data(void *context, struct link_target *target, uint64_t at,
 		    const void *payload, uint32_t bytes)
 {
 	struct incoming *incoming = (struct incoming *)target;
 	struct frames *frames = context;
 
-	deliver_data(frames->view, &incoming->grant, at, payload, bytes);
+	if (incoming->is_atomic)
+		apply(frames, incoming, at, payload, bytes);
+	else
+		deliver_data(frames->view, &incoming->grant, at, payload, bytes);
 	if (at < incoming->grant.bytes)
 		frames->copied_in += incoming->grant.bytes - at < bytes ?
 			incoming->grant.bytes - at : bytes;
@@ -293,8 +318,8 @@ uint32_t link_port_place(void *context, struct link_target *target, uint64_t at,
 	const struct incoming *incoming = (const struct incoming *)target;
 	struct frames *frames = context;
 
-	/* The card must not write outside the granted range. */
-	if (at + bytes > incoming->grant.bytes)
+	/* The card must not write outside the granted range. It cannot apply operands. */
+	if (incoming->is_atomic || at + bytes > incoming->grant.bytes)
 		return 0;
 	return out_spans(frames, &incoming->grant, at, bytes, pieces, most);
 }
@@ -305,8 +330,8 @@ void link_port_end(void *context, struct link_target *target, int fail)
 	struct frames *frames = context;
 
 	if (frames_port_lock(frames->context)) {
-		deliver_end(frames->view, &incoming->grant, fail ? NI_FAIL : NI_OK,
-			    &incoming->answer);
+		deliver_end(frames->view, &incoming->grant,
+			    fail || incoming->failed ? NI_FAIL : NI_OK, &incoming->answer);
 		frames_port_unlock(frames->context);
 		if (incoming->grant.events)
 			frames_port_wake(frames->context, incoming->grant.events,

@@ -71,7 +71,8 @@ static uint32_t fragment(const struct frames *frames, const struct grant *grant)
 		if (n >= INNER && sum < least)
 			least = sum;
 	}
-	return (uint32_t)(least > 64 ? least & ~63ull : least);
+	/* A frame divides no element of an atomic operation: INNER pieces have 8 bytes or more. */
+	return (uint32_t)(least > 64 ? least & ~63ull : least & ~7ull);
 }
 
 /* Copy short payload into the record, as the application may change it when the call has returned.

@@ -30,9 +30,13 @@ _Static_assert(DELIVER_OPERAND_BYTES <= LINK_ROOM_BYTES, "operands fit");
 /* A message that is being received in several frames: in the link's struct link_target. */
 struct incoming {
 	struct grant grant;
-	struct message answer;     /* the ACK of a PUT */
+	struct message answer;     /* the ACK of a PUT or ATOMIC */
 	uint32_t node;             /* the sender */
 	uint8_t  reserved;         /* 1: a record for the answer is reserved */
+	uint8_t  is_atomic;        /* 1: the payload is applied, not copied */
+	uint8_t  operation;        /* ATOMIC: enum atomic_operation */
+	uint8_t  datatype;         /* ATOMIC: enum atomic_type */
+	uint8_t  failed;           /* 1: a step failed */
 };
 
 _Static_assert(sizeof(struct incoming) <= sizeof(struct link_target), "it fits");

@@ -8,13 +8,14 @@
  *                                may also write directly to view->memory + offset
  *   deliver_end     lock held    END, UNLINK; frees the operation record
  *
+ *   deliver_apply   lock held    in place of deliver_data: a step of a long atomic operation
  *   deliver_inline  lock held    all three in one call, for a payload in the runner's own memory
  *                                that is not longer than a cache line
  *   deliver_atomic  lock held    begin and data of an atomic operation with an ack
  *
  * An answer (ack, reply) is returned as a message, which the caller delivers after unlocking.
- * Nothing here blocks or allocates memory. Only deliver_inline and deliver_atomic copy payload with
- * the lock held.
+ * Nothing here blocks or allocates memory. Only deliver_inline, deliver_atomic and deliver_apply
+ * touch payload with the lock held, and at most DELIVER_STEP_BYTES of it.
  *
  * near.h has the order of these phases where one kernel does both halves of an operation, and
  * net/frames where each kernel does its own half.
@@ -40,7 +41,9 @@ enum deliver_result {
 };
 
 #define DELIVER_INLINE_BYTES   64u    /* longest payload of deliver_inline: one cache line */
-#define DELIVER_OPERAND_BYTES 128u    /* longest operands: compare-and-swap has twice as many */
+#define DELIVER_OPERAND_BYTES 128u    /* longest operands of deliver_inline: compare-and-swap has
+					 twice as many */
+#define DELIVER_STEP_BYTES    512u    /* longest step of deliver_apply */
 
 /* What a runner may do with the target's memory. The runner keeps it in its own memory, where a
  * damaged block cannot change it, from begin (or initiator_put) to end (or initiator_sent). */
@@ -68,7 +71,8 @@ struct grant {
  *   ACK     complete after this call; grant->op is HANDLE_NONE
  *   REPLY   OK: write the first grant->bytes bytes of its payload to the range
  *   BARRIER counted, and complete; without event or answer, and in any state of the block
- *   others  DROPPED: use deliver_inline, or for an ATOMIC deliver_atomic
+ *   ATOMIC  longer than DELIVER_INLINE_BYTES: OK: as PUT, but call deliver_apply
+ *   others  DROPPED: use deliver_inline, or for a short ATOMIC deliver_atomic
  * After DROPPED or CLOSED grant->answers is 1 if the initiator awaits the answer in *answer
  * (rule 16). After OK of a PUT grant->ack is 1 if *answer is an ack. The runner may deliver it
  * before deliver_end, as soon as the payload is in place (with fail set and mlength 0 if that
@@ -86,6 +90,15 @@ int deliver_begin(struct process_view *view, const struct message *message, uint
  */
 int deliver_data(const struct process_view *view, const struct grant *grant, uint64_t at,
 		 const void *source, uint64_t bytes);
+
+/*
+ * A step of an ATOMIC that deliver_begin has accepted: apply operand bytes [at, at + bytes) of the
+ * message to the granted range; those beyond grant->bytes are skipped. Lock held. Each byte once, in
+ * any order; each element in one step. `operation` and `datatype` are those of the message. `bytes`
+ * is at most DELIVER_STEP_BYTES. DAMAGED also if `at` or `bytes` divides an element.
+ */
+int deliver_apply(const struct process_view *view, const struct grant *grant, uint32_t operation,
+		  uint32_t datatype, uint64_t at, const void *operands, uint64_t bytes);
 
 /* Copy bytes [at, at + bytes) of the granted range, as far as it goes, to `to`. */
 int deliver_read(const struct process_view *view, const struct grant *grant, uint64_t at,
@@ -112,8 +125,8 @@ int deliver_end(struct process_view *view, struct grant *grant, enum fail_type f
 /*
  * Begin, data and end in one call, without an operation record: never BUSY or STALE. For BARRIER,
  * ACK, and all other messages whose length is at most DELIVER_INLINE_BYTES. Longer ones are
- * DROPPED; a longer REPLY is truncated. It is the only way for GETPUT and FETCH_ATOMIC, and for an
- * ATOMIC without an ack; the lock makes them atomic.
+ * DROPPED; a longer REPLY is truncated. It is the only way for GETPUT and FETCH_ATOMIC, and for a
+ * short ATOMIC without an ack; the lock makes them atomic.
  *   payload  PUT, GETPUT: length bytes; ATOMIC, FETCH_ATOMIC: length bytes of operands, for CSWAP
  *            length bytes of values to compare with, then length bytes of new values; REPLY:
  *            mlength bytes; else null. It may be in the segment, even within the range.
@@ -126,7 +139,7 @@ int deliver_inline(struct process_view *view, const struct message *message,
 		   void *result);
 
 /*
- * As deliver_begin, for an ATOMIC. It is applied at once, so only deliver_end must follow.
+ * As deliver_begin, for a short ATOMIC. It is applied at once, so only deliver_end must follow.
  * `operands` as the payload of deliver_inline. DAMAGED: it was not applied, and has ended.
  */
 int deliver_atomic(struct process_view *view, const struct message *message, uint32_t runner,

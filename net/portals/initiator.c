@@ -160,8 +160,7 @@ static int send(struct process_view *view, struct md *md, struct eq *eq,
 /* Whether the arguments name a valid atomic operation, datatype and length. */
 static int atomic_exists(const struct initiator_args *args)
 {
-	return args->length <= DELIVER_INLINE_BYTES &&
-	       atomic_valid(args->operation, args->atomic_operation, args->datatype, args->length);
+	return atomic_valid(args->operation, args->atomic_operation, args->datatype, args->length);
 }
 
 /* Bytes of operands: compare-and-swap has two operands for each element. */

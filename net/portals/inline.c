@@ -10,7 +10,7 @@
 #include "range.h"
 #include "target.h"
 
-/* Apply an atomic operation to the granted range; `old` (may be null) receives the former
+/* Apply a short atomic operation to the granted range; `old` (may be null) receives the former
  * contents. */
 static int apply(const struct process_view *view, const struct message *message,
 		 const void *payload, const struct grant *grant, void *old)
@@ -24,6 +24,24 @@ static int apply(const struct process_view *view, const struct message *message,
 	atomic_apply(message->atomic_operation, message->datatype, elements, grant->bytes,
 		     payload, message->length);
 	return range_write(view, grant, elements);
+}
+
+int deliver_apply(const struct process_view *view, const struct grant *grant, uint32_t operation,
+		  uint32_t datatype, uint64_t at, const void *operands, uint64_t bytes)
+{
+	uint8_t elements[DELIVER_STEP_BYTES];
+	struct grant step = *grant;
+
+	if (bytes > DELIVER_STEP_BYTES || (at | bytes) & (atomic_size(datatype) - 1))
+		return DELIVER_DAMAGED;
+	if (at >= grant->bytes)
+		return DELIVER_OK;
+	step.offset += at;
+	step.bytes = grant->bytes - at < bytes ? grant->bytes - at : bytes;
+	if (range_read(view, &step, elements))
+		return DELIVER_DAMAGED;
+	atomic_apply(operation, datatype, elements, step.bytes, operands, bytes);
+	return range_write(view, &step, elements);
 }
 
 /* Copy the operation's bytes. DAMAGED: the block no longer says where they are. */
@@ -107,8 +125,7 @@ int deliver_inline(struct process_view *view, const struct message *message,
 	switch (message->operation) {
 	case MESSAGE_ATOMIC:
 	case MESSAGE_FETCH_ATOMIC:
-		if (!atomic_valid(message->operation, message->atomic_operation, message->datatype,
-				  message->length))
+		if (!atomic_message_valid(message))
 			break;
 		/* fall through */
 	case MESSAGE_PUT:
@@ -136,8 +153,7 @@ int deliver_atomic(struct process_view *view, const struct message *message, uin
 
 	grant_clear(grant);
 	if (message->operation != MESSAGE_ATOMIC || message->length > DELIVER_INLINE_BYTES ||
-	    !atomic_valid(message->operation, message->atomic_operation, message->datatype,
-			  message->length))
+	    !atomic_message_valid(message))
 		return target_discard(view, message, DELIVER_DROPPED, grant, answer);
 	result = target_begin(view, message, runner, grant, answer);
 	if (result == DELIVER_OK && apply(view, message, operands, grant, 0)) {

@@ -7,6 +7,12 @@
 
 /* ---- one phase each, under one lock ---- */
 
+/* Whether a message is applied while it begins. */
+static int is_short_atomic(const struct message *message)
+{
+	return message->operation == MESSAGE_ATOMIC && message->length <= DELIVER_INLINE_BYTES;
+}
+
 /* deliver_begin or deliver_atomic, repeated while no operation record is free. */
 static int begin(void *context, const struct process_view *me, struct process_view *view,
 		 const struct message *message, const void *operands, struct grant *grant,
@@ -17,7 +23,7 @@ static int begin(void *context, const struct process_view *me, struct process_vi
 
 		if (!near_port_lock(context, view))
 			return DELIVER_DAMAGED;
-		result = message->operation == MESSAGE_ATOMIC ?
+		result = is_short_atomic(message) ?
 			deliver_atomic(view, message, me->nid, operands, grant, answer) :
 			deliver_begin(view, message, me->nid, grant, answer);
 		near_port_unlock(context, view);
@@ -41,6 +47,30 @@ static int end(void *context, struct process_view *view, struct grant *grant,
 	near_port_unlock(context, view);
 	near_port_wake(context, view, events + grant->events, upcall | grant->upcall);
 	return 1;
+}
+
+/* Apply a long atomic operation, step by step. Returns 1 if a block is damaged or the lock dead. */
+static int apply(void *context, const struct process_view *me, struct process_view *peer,
+		 const struct outgoing *out, const struct grant *to)
+{
+	uint8_t operands[DELIVER_STEP_BYTES];
+
+	for (uint64_t at = 0; at < to->bytes; at += DELIVER_STEP_BYTES) {
+		uint64_t left = to->bytes - at;
+		uint64_t bytes = left < DELIVER_STEP_BYTES ? left : DELIVER_STEP_BYTES;
+		int failed;
+
+		if (deliver_read(me, &out->grant, at, operands, bytes) ||
+		    !near_port_lock(context, peer))
+			return 1;
+		failed = deliver_apply(peer, to, out->message->atomic_operation,
+				       out->message->datatype, at, operands, bytes);
+		near_port_unlock(context, peer);
+		if (failed)
+			return 1;
+	}
+	near_port_copied(context, to->bytes);
+	return 0;
 }
 
 /* Count bytes that were copied through a buffer. The lock of `me` is held. */
@@ -106,6 +136,7 @@ static int in_one_step(void *context, struct process_view *me, struct process_vi
 	return fetches ? conclude(context, me, out, 0, 1, &answer, fetched) : PORTALS_OK;
 }
 
+/* A put or an atomic operation. */
 static int put(void *context, struct process_view *me, struct process_view *peer,
 	       struct outgoing *out)
 {
@@ -123,6 +154,8 @@ static int put(void *context, struct process_view *me, struct process_view *peer
 	if (out->message->operation == MESSAGE_PUT)
 		failed = out->payload ? deliver_data(peer, &to, 0, out->payload, out->grant.bytes) :
 			 near_port_copy(context, peer, &to, me, &out->grant);
+	else if (!is_short_atomic(out->message))
+		failed = apply(context, me, peer, out, &to);
 	if (to.ack && failed) {
 		answer.fail = NI_FAIL;
 		answer.mlength = 0;
@@ -188,7 +221,7 @@ int near_start(struct process_view *me, void *context, const struct initiator_ar
 			return get(context, me, peer, &out);
 		break;
 	case MESSAGE_ATOMIC:
-		if (message.ack_request == ACK_YES)
+		if (message.ack_request == ACK_YES || !is_short_atomic(&message))
 			return put(context, me, peer, &out);
 		break;
 	case MESSAGE_PUT:

@@ -26,8 +26,9 @@
  *   peer  deliver_end: GET_END
  *
  * So a message's SEND_END and ACK are recorded before its PUT_END, and the initiator sees them
- * before anything that the message causes (rule 18). An atomic operation with an ack goes like a
- * put, with deliver_atomic in place of begin and copy. If the target discards a message, the
+ * before anything that the message causes (rule 18). A long atomic operation goes like a put, with
+ * deliver_apply in place of the copy, under the lock for each step; a short one with an ack, with
+ * deliver_atomic in place of begin and copy. If the target discards a message, the
  * operation ends with the second line. If the target turns out to be dead, the initiator's half
  * ends with NI_FAIL. If SEND_END was recorded before, the failure is counted, and an awaited ack
  * reports it (rule 22).

@@ -137,6 +137,10 @@ int deliver_begin(struct process_view *view, const struct message *message, uint
 {
 	grant_clear(grant);
 	switch (message->operation) {
+	case MESSAGE_ATOMIC:
+		if (message->length <= DELIVER_INLINE_BYTES || !atomic_message_valid(message))
+			return target_discard(view, message, DELIVER_DROPPED, grant, answer);
+		/* fall through */
 	case MESSAGE_PUT:
 	case MESSAGE_GET:
 		return target_begin(view, message, runner, grant, answer);

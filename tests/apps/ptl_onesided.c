@@ -150,8 +150,9 @@ static void case_atomic_arguments(struct roles *r)
 		{ 8, PTL_BXOR, PTL_FLOAT }, { 6, PTL_SUM, PTL_FLOAT }, { 12, PTL_PROD, PTL_DOUBLE },
 	 { 8, PTL_SUM, -1 }, { 8, PTL_SUM, 256 },
 		{ 9, PTL_SUM, PTL_INT64_T }, { 7, PTL_SUM, PTL_UINT64_T }, { 4, PTL_SUM, PTL_INT64_T },
-		{ 6, PTL_SUM, PTL_UINT32_T }, { 5, PTL_SUM, PTL_INT16_T }, { 65, PTL_SUM, PTL_INT8_T },
-		{ 72, PTL_SUM, PTL_INT64_T }, { 72, PTL_CSWAP, PTL_INT64_T }, { 1 << 20, PTL_MIN, 0 },
+		{ 6, PTL_SUM, PTL_UINT32_T }, { 5, PTL_SUM, PTL_INT16_T },
+		{ 72, PTL_CSWAP, PTL_INT64_T }, { 1 << 20, PTL_MIN, 0 },
+		{ PTL_ATOMIC_LONGEST + 1, PTL_SUM, 0 }, { PTL_ATOMIC_LONGEST + 8, PTL_MAX, PTL_DOUBLE },
 	};
 	ptl_handle_md_t md;
 
@@ -164,6 +165,10 @@ static void case_atomic_arguments(struct roles *r)
 		EQUAL(PtlFetchAtomic(md, 0, md, 128, bad[i].n, r->to, PT, 0, 1, 0, 0, bad[i].operation,
 		                     bad[i].datatype), PTL_ATOMIC_INVALID);
 	}
+	EQUAL(PtlFetchAtomic(md, 0, md, 128, 65, r->to, PT, 0, 1, 0, 0, PTL_SUM, PTL_INT8_T),
+	      PTL_ATOMIC_INVALID);
+	EQUAL(PtlFetchAtomic(md, 0, md, 128, 72, r->to, PT, 0, 1, 0, 0, PTL_SUM, PTL_INT64_T),
+	      PTL_ATOMIC_INVALID);
 	CHECK(strcmp(PtlErrorStr(PTL_ATOMIC_INVALID), "PTL_ATOMIC_INVALID") == 0);
 	EQUAL(PtlMDUnlink(md), PTL_OK);
 }
@@ -346,6 +351,67 @@ static void case_atomics(struct roles *r)
 	}
 }
 
+/* [M]: operations of more than 64 bytes, several under way: sums of integers and, at an odd address,
+ * of doubles, then replacements, of which the last ones stay. */
+static void case_long_atomics(struct roles *r)
+{
+	enum { WORDS = PTL_ATOMIC_LONGEST / 8, DOUBLES = 700, TIMES = 10, LAST = 100 };
+	static uint64_t words[WORDS], sums[WORDS];
+	static double doubles[DOUBLES];
+	static char others[DOUBLES * sizeof(double) + 1];
+	ptl_handle_me_t me[2] = { 0 };
+
+	for (uint64_t i = 0; i < WORDS; i++)
+		words[i] = i << 40 | i;
+	for (int i = 0; i < DOUBLES; i++)
+		doubles[i] = i + 0.5;
+	memset(sums, 0, sizeof sums);
+	memset(others, 0, sizeof others);
+	if (r->target) {
+		me[0] = attach(r, 1, 0, memory(sums, sizeof sums, PTL_MD_THRESH_INF, REMOTE, PTL_EQ_NONE),
+		               PTL_RETAIN);
+		me[1] = attach(r, 2, 0, memory(others, sizeof others, PTL_MD_THRESH_INF, REMOTE,
+		                               PTL_EQ_NONE), PTL_RETAIN);
+	}
+	sync_ranks(r);
+	if (r->initiator) {
+		ptl_handle_md_t put = bind(r, words, sizeof words, PTL_MD_THRESH_INF);
+		ptl_handle_md_t real = bind(r, doubles, sizeof doubles, PTL_MD_THRESH_INF);
+		int acks = 0;
+
+		for (int i = 0; i < TIMES; i++) {
+			EQUAL(PtlAtomic(put, 0, sizeof words, PTL_ACK_REQ, r->to, PT, 0, 1, 0, 0, PTL_SUM,
+			                PTL_UINT64_T), PTL_OK);
+			EQUAL(PtlAtomic(real, 0, sizeof doubles, PTL_ACK_REQ, r->to, PT, 0, 2, 1, 0, PTL_SUM,
+			                PTL_DOUBLE), PTL_OK);
+		}
+		for (int i = 0; i < TIMES; i++)           /* `sums` begins with words LAST - 1 - i */
+			EQUAL(PtlAtomic(put, 8 * (LAST - 1 - i), 8 * (WORDS / 2 - i), PTL_ACK_REQ, r->to, PT,
+			                0, 1, 0, 0, PTL_SWAP, PTL_UINT64_T), PTL_OK);
+		while (acks < 3 * TIMES)
+			acks += job_good_event(r->own).type == PTL_EVENT_ACK;
+		EQUAL(PtlMDUnlink(put), PTL_OK);
+		EQUAL(PtlMDUnlink(real), PTL_OK);
+	}
+	sync_ranks(r);
+	if (!r->target)
+		return;
+	for (uint64_t i = 0; i < WORDS; i++) {
+		uint64_t last = WORDS / 2 - 1 - i < TIMES - 1 ? WORDS / 2 - 1 - i : TIMES - 1;
+
+		EQUAL(sums[i], i < WORDS / 2 ? words[i + LAST - 1 - last] : TIMES * words[i]);
+	}
+	for (int i = 0; i < DOUBLES; i++) {
+		double sum;
+
+		memcpy(&sum, others + 1 + i * sizeof sum, sizeof sum);
+		CHECK(sum == TIMES * doubles[i]);
+	}
+	EQUAL(others[0], 0);
+	EQUAL(PtlMEUnlink(me[0]), PTL_OK);
+	EQUAL(PtlMEUnlink(me[1]), PTL_OK);
+}
+
 /* [M]: which descriptors accept atomic operations, with which events; whole elements only. */
 static void case_atomic_events(struct roles *r)
 {
@@ -495,7 +561,8 @@ int main(void)
 	static const struct test_case cases[] = {
 		{ "regions", case_regions }, { "arguments", case_arguments },
 		{ "atomic_arguments", case_atomic_arguments }, { "getput", case_getput },
-		{ "atomics", case_atomics }, { "atomic_events", case_atomic_events },
+		{ "atomics", case_atomics }, { "long_atomics", case_long_atomics },
+		{ "atomic_events", case_atomic_events },
 		{ "copied", case_copied }, { "inline", case_inline },
 	};
 	static struct roles roles;

@@ -3,6 +3,7 @@
  * only memory that the operation grants is written.
  */
 #include <string.h>
+#include "../../net/portals/atomic.h"
 #include "world.h"
 
 #define LONG_NS   60000000000ull
@@ -123,6 +124,38 @@ TEST(frames_bulk_is_cut_to_what_is_granted)
 		CHECK(shows(&s.w, 0, 1000 + rooms[i], 0, 1000 + rooms[i],
 			    WORDS - 1000 - rooms[i]));
 		CHECK(shows(&s.w, 0, 0, 0, 0, 1000));
+		scene_close(&s);
+	}
+}
+
+/* Operands of an atomic operation, also of one that is announced, never land in the target's memory:
+ * they are applied. */
+TEST(frames_bulk_carries_no_operands)
+{
+	for (uint32_t rate = 0; rate <= 50000; rate += 50000) {
+		struct initiator_args args;
+		uint8_t wanted[WORDS];
+		struct scene s;
+
+		scene_open(&s, rate, 40);
+		offer(&s, memory(0, WORDS, MD_OP_PUT | MD_MANAGE_REMOTE, s.eq_in));
+		memcpy(wanted, s.w.views[0].memory, WORDS);
+		args = to(s.source, 0, 5);
+		args.operation = MESSAGE_ATOMIC;
+		args.atomic_operation = ATOMIC_SUM;
+		args.datatype = ATOMIC_UINT64;
+		args.length = ATOMIC_LONGEST;
+		args.remote_offset = 80;
+		args.ack = ACK_YES;
+		for (uint32_t i = 0; i < 4; i++) {
+			atomic_apply(ATOMIC_SUM, ATOMIC_UINT64, wanted + 80, ATOMIC_LONGEST,
+				     s.w.views[1].memory, ATOMIC_LONGEST);
+			CHECK_IS(fabric_start(&s.fabric, 1, &args), 0);
+		}
+		CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
+		CHECK_IS(memcmp(s.w.views[0].memory, wanted, WORDS), 0);
+		CHECK_IS(counted(&s, 1, LINK_ANNOUNCED), 4);
+		CHECK_IS(counted(&s, 0, LINK_PLACED), 0);
 		scene_close(&s);
 	}
 }

@@ -17,6 +17,8 @@ NI_OK, NI_FAIL, NI_DROPPED = range(3)
 D_OK, D_DROPPED, D_BUSY, D_CLOSED, D_DAMAGED, D_STALE = (-number for number in range(6))
 WHOLE = (1 << 64) - 1
 INLINE = 64                # largest payload of deliver_inline
+LONGEST = 16384            # most bytes that an ATOMIC with one operand changes
+STEP = 512                 # most operand bytes of deliver_apply
 
 # The operation's event kind, and the option that its target's descriptor needs (rule 4).
 STARTS = {PUT: PUT_START, GET: GET_START, ATOMIC: PUT_START, GETPUT: GETPUT_START,
@@ -118,7 +120,8 @@ def element(datatype: int) -> tuple[int, bool]:
 
 
 def atomic_valid(m: Message) -> bool:
-    return (m.atomic_operation < len(ATOMICS) and m.datatype < TYPES and m.length <= INLINE
+    longest = LONGEST if m.operation == ATOMIC and m.atomic_operation != CSWAP else INLINE
+    return (m.atomic_operation < len(ATOMICS) and m.datatype < TYPES and m.length <= longest
             and m.length % element(m.datatype)[0] == 0
             and not (m.datatype >= FLOAT and m.atomic_operation in (BOR, BAND, BXOR))
             and (m.atomic_operation != NOOP or m.operation == FETCH_ATOMIC))

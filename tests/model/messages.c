@@ -133,7 +133,13 @@ static void do_begin(struct process_view *view, const uint64_t *n)
 /* name at bytes seed */
 static void do_data(struct process_view *view, const uint64_t *n)
 {
-	say("%d", deliver_data(view, &flight_of(n[0])->grant, n[1], pattern + n[3], n[2]));
+	const struct flight *flight = flight_of(n[0]);
+	const struct message *m = &flight->message;
+
+	say("%d", m->operation == MESSAGE_ATOMIC ?
+	    deliver_apply(view, &flight->grant, m->atomic_operation, m->datatype, n[1],
+			  pattern + n[3], n[2]) :
+	    deliver_data(view, &flight->grant, n[1], pattern + n[3], n[2]));
 }
 
 /* name at bytes: the bytes that a get or a send would read, by both ways to read */

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from model.message import (
-    ACK, ACKED, ATOMIC, BARRIER, CSWAP, D_BUSY, D_CLOSED, D_DROPPED, D_OK, D_STALE, FETCH_ATOMIC,
-    FETCHES, GET, INLINE, NEEDS, NI_DROPPED, NI_FAIL, NI_OK, PUT, REPLY, REQUESTS, STARTS, WHOLE,
-    WRITES, Flight, Message, Record, atomic_apply, atomic_valid, element, fits)
+    ACK, ACKED, ATOMIC, BARRIER, CSWAP, D_BUSY, D_CLOSED, D_DAMAGED, D_DROPPED, D_OK, D_STALE,
+    FETCH_ATOMIC, FETCHES, GET, INLINE, NEEDS, NI_DROPPED, NI_FAIL, NI_OK, PUT, REPLY, REQUESTS, STARTS,
+    STEP, WHOLE, WRITES, Flight, Message, Record, atomic_apply, atomic_valid, element, fits)
 from model.objects import (
     ACK_DISABLE, ACK_EVENT, ANY, ATOMIC_INVALID, BUSY, BYTES_IN, BYTES_OUT, DROPPED, END_DISABLE,
     EVENT_DROPPED, FAILED, IN, MANAGE_REMOTE, MAX_SIZE, MD_ILLEGAL, MD_INVALID, NO_SPACE, OK, OUT,
@@ -179,7 +179,8 @@ class Process(Owner):
     def begin(self, name: int, runner: int, m: Message) -> tuple[int, Flight]:
         if m.operation == BARRIER:
             return self.arrive_barrier(m)
-        if m.operation not in (PUT, GET, ACK, REPLY):
+        if m.operation not in (PUT, GET, ACK, REPLY) and not (
+                m.operation == ATOMIC and m.length > INLINE and atomic_valid(m)):
             return self.discard(m, D_DROPPED)
         if not self.is_open_for(m):
             return self.discard(m, D_CLOSED)
@@ -269,6 +270,17 @@ class Process(Owner):
         """Rule 9: bytes [at, ...) of the payload; bytes beyond the grant are left out."""
         count = max(0, min(flight.count - at, len(payload)))
         self.write(flight.pieces, flight.at + at, payload[:count])
+
+    def apply(self, flight: Flight, at: int, operands: bytes) -> int:
+        """A step of a long atomic operation: operand bytes [at, ...) of the message."""
+        m = flight.record.message
+        size = element(m.datatype)[0]
+        if len(operands) > STEP or at % size or len(operands) % size:
+            return D_DAMAGED
+        count = max(0, min(flight.count - at, len(operands)))
+        old = self.read(flight.pieces, flight.at + at, count)
+        self.write(flight.pieces, flight.at + at, atomic_apply(m, old, operands))
+        return D_OK
 
     def copies_to(self, source: Flight, target: Process, flight: Flight) -> None:
         """Copies as many bytes as both ranges have, as if through a third buffer (rule 34)."""

@@ -308,8 +308,10 @@ class Sequence:
 
     def atomic_length(self, datatype: int) -> int:
         if self.chance(8):
-            return self.pick((1, 3, 63, 64, 65, 72, 128))
+            return self.pick((1, 3, 63, 64, 65, 72, 128, messages.LONGEST, messages.LONGEST + 8))
         size = messages.element(datatype)[0] if datatype < messages.TYPES else 1
+        if self.chance(25):
+            return size * self.below(BYTES // 4 // size)
         return size * self.below(min(64 // size, 3 if self.chance(60) else 64) + 1)
 
     def exchange(self, p: int, process: Process) -> Iterator[tuple]:
@@ -369,7 +371,9 @@ class Sequence:
         if kind in (ATOMIC, FETCH_ATOMIC):
             atomic, datatype = self.operation()
             length = self.atomic_length(datatype)
-        if len(kinds) > 2 and not self.chance(5):
+            if GETPUT not in kinds and self.chance(85):
+                length = 8 * (9 + self.below(60))
+        if GETPUT in kinds and not self.chance(5):
             length = min(length, 64)
         ack = kind in messages.ACKED and self.chance(50)
         return Message(kind, int(ack), 0, atomic, datatype, nid, pid, process.nid, process.pid,
@@ -418,7 +422,7 @@ class Sequence:
         return self.spoiled(m) if self.chance(12) else m
 
     def begin(self, p: int, process: Process) -> Iterator[tuple]:
-        m = self.arriving(p, process, (PUT, GET))
+        m = self.arriving(p, process, (PUT, GET, ATOMIC))
         yield "begin", p, self.new(), m.source_nid & 3, *m
 
     def inline(self, p: int, process: Process) -> Iterator[tuple]:
@@ -481,12 +485,18 @@ class Sequence:
                 and flight.record.name in self.world.processes[q].records]
 
     def data(self, p: int, process: Process) -> Iterator[tuple]:
-        names = self.under_way(p, (PUT, REPLY))
+        names = self.under_way(p, (PUT, REPLY, ATOMIC))
         if not names:
             return
         name = self.pick(names)
-        count = self.world.flights[name][1].count
+        flight = self.world.flights[name][1]
+        count = flight.count
         seed = self.below(2048)
+        if flight.operation == ATOMIC and self.chance(90):
+            size = messages.element(flight.record.message.datatype)[0]
+            yield ("data", p, name, size * self.below(count // size + 2),
+                   size * self.below(messages.STEP // size + 1), seed)
+            return
         if self.chance(60):
             yield "data", p, name, 0, count + self.below(9), seed
         else:

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import Any, Callable, Iterable, Optional
 
 from model import objects
-from model.message import D_STALE, FETCHES, REPLY, Flight, Message
+from model.message import ATOMIC, D_STALE, FETCHES, REPLY, Flight, Message
 from model.objects import DATA, HOLE, IOVEC, STACK, Limits
 from model.portals import Process
 
@@ -153,6 +153,8 @@ class World:
 
     def do_data(self, process: Process, name: int, at: int, count: int, seed: int) -> int:
         _, flight = self.range_of(name)
+        if flight.operation == ATOMIC:
+            return process.apply(flight, at, PATTERN[seed:seed + count])
         process.data(flight, at, PATTERN[seed:seed + count])
         return 0
 

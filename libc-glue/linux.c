@@ -6,6 +6,7 @@
 #include "linux.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include "syscall.h"
@@ -205,7 +206,8 @@ static long call(long n, long a, long b, long c, long d, long e, long f)
 	case SYS_brk:
 		return linux_brk((uintptr_t)a);
 	case SYS_mmap:
-		return (int)e >= 0 ? -ENODEV : linux_mmap((size_t)b, (int)c, (int)d);
+		return d & MAP_ANONYMOUS ? linux_mmap((size_t)b, (int)c, (int)d) :
+		       (int)e < 0 ? -EBADF : -ENODEV;
 	case SYS_munmap:
 		return linux_munmap((uintptr_t)a, (size_t)b);
 	case SYS_mremap:

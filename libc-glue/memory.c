@@ -154,32 +154,33 @@ static int is_mapped(uintptr_t start, size_t bytes)
 	       bytes <= (glue_start.heap_end & -PAGE) - start;
 }
 
+/* Pages of the range that are not mapped do not matter, as on Linux. */
 long linux_munmap(uintptr_t start, size_t bytes)
 {
-	struct hole **link = &holes, *hole;
+	struct hole **link = &holes, *next;
+	uintptr_t behind = start + to_pages(bytes);
 
-	bytes = to_pages(bytes);
-	if (bytes == 0 || !is_mapped(start, bytes))
+	if (behind <= start || (start & (PAGE - 1)) || start < end ||
+	    behind > (glue_start.heap_end & -PAGE))
 		return -EINVAL;
+	if (start < lowest)
+		start = lowest;
+	if (behind <= start)
+		return 0;
 	while (*link && (uintptr_t)*link + (*link)->bytes < start)
 		link = &(*link)->next;
-	hole = *link;
-	if (hole && (uintptr_t)hole + hole->bytes == start) {
-		hole->bytes += bytes;
-	} else {
-		if (hole && start + bytes > (uintptr_t)hole)
-			return -EINVAL;         /* part of it has been unmapped */
-		hole = (struct hole *)start;
-		*hole = (struct hole){ bytes, *link };
-		*link = hole;
+	/* The holes that the range touches and the range become one. */
+	for (next = *link; next && (uintptr_t)next <= behind; next = next->next) {
+		if ((uintptr_t)next < start)
+			start = (uintptr_t)next;
+		if ((uintptr_t)next + next->bytes > behind)
+			behind = (uintptr_t)next + next->bytes;
 	}
-	if (hole->next && (uintptr_t)hole + hole->bytes == (uintptr_t)hole->next) {
-		hole->bytes += hole->next->bytes;
-		hole->next = hole->next->next;
-	}
-	if ((uintptr_t)holes == lowest) {
-		lowest += holes->bytes;
-		holes = holes->next;
+	*link = (struct hole *)start;
+	**link = (struct hole){ behind - start, next };
+	if (start == lowest) {
+		lowest = behind;
+		holes = next;
 	}
 	return 0;
 }

@@ -127,7 +127,7 @@ def test_memory(margay, app, mem):
     twice."""
     run = margay("run", "-n", 1, "--mem", mem, app("libc_memory"), 4711)
     run.ok()
-    assert len(run.lines) == 28 and all(line.startswith("ok ") for line in run.lines)
+    assert len(run.lines) == 35 and all(line.startswith("ok ") for line in run.lines)
 
 
 def test_free_of_what_is_no_block(margay, tmp_path):

@@ -142,6 +142,39 @@ static int zeros(const char *bytes, size_t count)
 	return count == 0;
 }
 
+/* A range of which some pages are unmapped already. */
+static void holes(void)
+{
+	char *a = map(8 * PAGE), *b;
+	int twice = 0;
+
+	a[4 * PAGE] = 7;
+	TEST("munmap-holes", !munmap(a + PAGE, PAGE) && !munmap(a + 3 * PAGE, PAGE) &&
+	     !munmap(a + 2 * PAGE, 2 * PAGE) && a[4 * PAGE] == 7);
+	/* The three pages are free once, although what was in them is overwritten. */
+	for (int i = 0; i < 6; i++) {
+		b = map(PAGE);
+		twice += b == MAP_FAILED || !zeros(b, PAGE) || (i < 3 && b != a + (i + 1) * PAGE);
+		memset(b, 1, PAGE);
+	}
+	TEST("mmap-holes", !twice && a[4 * PAGE] == 7);
+	TEST("munmap-all", !munmap(b, (size_t)(a - b) + 8 * PAGE) && !munmap(b, PAGE));
+	TEST("munmap-break", munmap((void *)((uintptr_t)sbrk(0) & -(uintptr_t)PAGE), PAGE) == -1 &&
+	     errno == EINVAL);
+}
+
+/* Only memory can be mapped; its descriptor does not matter. */
+static void files(void)
+{
+	char *a = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, 0, 0);
+
+	TEST("mmap-descriptor", a != MAP_FAILED && !munmap(a, PAGE));
+	TEST("mmap-file", mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, 0, 0) == MAP_FAILED &&
+	     errno == ENODEV);
+	TEST("mmap-no-file", mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, -1, 0) == MAP_FAILED &&
+	     errno == EBADF);
+}
+
 static void mappings(void)
 {
 	char *a = map(3 * PAGE), *b = map(1), *c;
@@ -174,6 +207,8 @@ int main(int argc, char **argv)
 {
 	state = 88172645463325252 + (argc > 1 ? strtoull(argv[1], NULL, 0) : 0) * 977;
 	mappings();
+	holes();
+	files();
 	blocks_of_any_size();
 	mappings();
 	return failed;

@@ -292,6 +292,11 @@ def test_full_memory(margay, app):
 
 
 @pytest.mark.nodes(1)
+def test_names_in_full_memory(margay, app):
+    margay("run", "--no-prefix", "--tmp", 2, app("file_cases"), "names").ok().prints("^all are there$")
+
+
+@pytest.mark.nodes(1)
 def test_too_far(margay, app):
     run = margay("run", "--no-prefix", app("file_cases"), "far", "/tmp/file").ok()
     assert run.lines == [f"pwrite /tmp/file: {-EFBIG}", "fallocate /tmp/file: 0"]

@@ -149,7 +149,8 @@ static uint32_t lookup(uint32_t folder, const char *name, uint64_t bytes)
 static int64_t enter(uint32_t folder, const char *name, uint32_t number)
 {
 	struct entry entry;
-	uint64_t room, bytes = strlen(name);
+	struct memfs_tree *tree = &inode(folder)->tree;
+	uint64_t room, bytes = strlen(name), before = tree->bytes;
 
 	if (bytes > P9_NAME_BYTES)
 		return -ENAMETOOLONG;
@@ -161,8 +162,10 @@ static int64_t enter(uint32_t folder, const char *name, uint32_t number)
 	entry.inode = number;
 	entry.hash = string_hash(name, bytes);
 	memcpy(entry.name, name, bytes);
-	if (tree_set(&inode(folder)->tree, room, &entry, sizeof(entry)) < sizeof(entry))
+	if (tree_set(tree, room, &entry, sizeof(entry)) < sizeof(entry)) {
+		tree->bytes = before;  /* its first bytes would be a name */
 		return -ENOSPC;
+	}
 	inode(number)->links++;
 	if (is_folder(number)) {
 		inode(number)->parent = folder;

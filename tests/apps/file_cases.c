@@ -294,6 +294,34 @@ static void full(const char *name)
 	puts("works again");
 }
 
+/* names: names in /tmp until its memory is full; each is there, and the one that failed is not. */
+static void names(void)
+{
+	char name[40], failed[40];
+	struct stat s;
+	int fd, n;
+
+	EQUAL(mkdir("/tmp/names", 0755), 0);
+	fd = open("/tmp/names/0", O_RDWR | O_CREAT, 0644);
+	while (write(fd, buffer, 4096) > 0)
+		continue;
+	for (n = 1; snprintf(failed, sizeof failed, "/tmp/names/%d", n); n++)
+		if (link("/tmp/names/0", failed))
+			break;
+	EQUAL(errno, ENOSPC);
+	CHECK(n > 1);
+	EQUAL(stat(failed, &s), -1);
+	EQUAL(unlink(failed), -1);
+	EQUAL(fstat(fd, &s), 0);
+	EQUAL(s.st_nlink, n);
+	while (n--) {
+		snprintf(name, sizeof name, "/tmp/names/%d", n);
+		EQUAL(unlink(name), 0);
+	}
+	EQUAL(rmdir("/tmp/names"), 0);
+	puts("all are there");
+}
+
 /* copied FILE: 8 MB are written and read. */
 static void copied(const char *name)
 {
@@ -451,6 +479,8 @@ int main(int argc, char **argv)
 		sparse();
 	else if (!strcmp(name, "full"))
 		full(text);
+	else if (!strcmp(name, "names"))
+		names();
 	else if (!strcmp(name, "copied"))
 		copied(text);
 	else if (!strcmp(name, "reach"))

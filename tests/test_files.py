@@ -204,6 +204,12 @@ def test_all_see_writes(margay, app):
 
 
 @pytest.mark.nodes(2)
+def test_file_that_another_rank_replaces(margay, app):
+    run = margay("run", "--no-prefix", "-n", 2, app("file_cases"), "replaced").ok()
+    assert run.lines == [f"{call} file: {-ENOENT}" for call in ("ftruncate", "fchmod", "futimens")]
+
+
+@pytest.mark.nodes(2)
 @pytest.mark.own_link
 @pytest.mark.parametrize("way", ["shm", "virtio"])
 def test_messages_beside_a_file_call(margay, app, way):

@@ -77,12 +77,16 @@ static int64_t change(const char *call, uint64_t at, uint64_t address, uint64_t 
 		error = path_itself(at, &file);
 		if (error)
 			return error;
+		if (file->kind != KIND_MOUNTED)
+			return -EINVAL;
 		if (file->gone && !file->mount->in_memory)
 			return -ENOENT;
-		if (wanted->valid & P9_SET_SIZE && file->kind == KIND_MOUNTED)
+		error = file->mount->read_only ? -EROFS : file_named(file);
+		if (error)
+			return error;
+		if (wanted->valid & P9_SET_SIZE)
 			file_settle(file->mount, file->inode, NULL);
-		return file->kind == KIND_MOUNTED && file->mount->read_only ? -EROFS :
-			file->kind == KIND_MOUNTED ? fs_set(file->mount, file->fid, wanted) : -EINVAL;
+		return fs_set(file->mount, file->fid, wanted);
 	}
 	error = path_argument(call, at, address, bytes, flags, found);
 	if (error)

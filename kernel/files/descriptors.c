@@ -216,12 +216,33 @@ static int64_t open_again(struct open_file *file, uint32_t flags)
 	if (error)
 		return error;
 	error = fs_open(file->mount, other, flags & (MARGAY_O_ACCESS | MARGAY_O_APPEND), &qid);
+	if (!error && qid.path != file->inode) {
+		fs_clunk(file->mount, other);
+		return -ENOENT;
+	}
 	fs_clunk(file->mount, error ? other : file->fid);
 	if (!error) {
 		file->fid = other;
 		file->appends = flags & MARGAY_O_APPEND;
 	}
 	return error;
+}
+
+int64_t file_named(struct open_file *file)
+{
+	uint32_t other = file->fid ^ FID_OTHER;
+	struct margay_stat stat;
+	struct p9_qid qid;
+	int64_t error;
+
+	if (file->mount->in_memory)
+		return 0;
+	error = fs_walk(file->mount, file->fid, other, "", 0, &qid);
+	if (error)
+		return error;
+	error = fs_stat(file->mount, other, &stat);
+	fs_clunk(file->mount, other);
+	return error ? error : stat.inode == file->inode ? 0 : -ENOENT;
 }
 
 int64_t sys_flags(uint64_t fd, uint64_t flags)

@@ -65,6 +65,10 @@ bool file_forget_process_locks(const struct mount *mount, uint64_t inode);
 uint32_t file_count(void);
 struct open_file *file_at(uint32_t i);
 
+/* The host's server changes attributes by a file's path, even if it is open. -ENOENT: another node
+ * has removed it or put another file there. */
+int64_t file_named(struct open_file *file);
+
 /* What lseek's `whence` counts from, or -errno. */
 int64_t file_from(struct open_file *file, uint64_t whence);
 

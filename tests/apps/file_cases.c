@@ -15,6 +15,11 @@ enum { LINE = 120, RECORD = 1000, BIG = 1 << 20 };
 
 static char buffer[BIG];
 
+static void tell(const char *what, const char *path, long result)
+{
+	printf("%s %s: %ld\n", what, path, result < 0 ? -(long)errno : 0);
+}
+
 /* ---- between ranks ---- */
 
 /* append LINES: all ranks append lines of different lengths to "log". */
@@ -85,6 +90,50 @@ static void see(void)
 	if (!job.rank)
 		EQUAL(unlink("shared"), 0);
 	puts("seen");
+}
+
+/* replaced: what rank 0 does with an open file does not reach the one that rank 1 puts in its
+ * place. */
+static void replaced(void)
+{
+	struct timespec times[2] = { { 1, 0 }, { 1, 0 } };
+	struct job job;
+	struct stat s;
+	char text[8] = "";
+	int fd = -1;
+
+	job_start(&job);
+	if (job.rank == 0) {
+		fd = open("file", O_RDWR | O_CREAT | O_TRUNC, 0644);
+		EQUAL(write(fd, "old", 3), 3);
+	}
+	job_barrier(&job);
+	if (job.rank == 1) {
+		fd = open("new", O_RDWR | O_CREAT | O_TRUNC, 0644);
+		EQUAL(write(fd, "new", 3), 3);
+		EQUAL(rename("new", "file"), 0);
+	}
+	job_barrier(&job);
+	if (job.rank == 0) {
+		tell("ftruncate", "file", ftruncate(fd, 0));
+		tell("fchmod", "file", fchmod(fd, 0600));
+		tell("futimens", "file", futimens(fd, times));
+		EQUAL(fcntl(fd, F_SETFL, O_APPEND), 0);
+		EQUAL(write(fd, "er", 2), 2);
+		EQUAL(pread(fd, text, 8, 0), 5);
+		CHECK(!strcmp(text, "older"));
+	}
+	job_barrier(&job);
+	if (job.rank == 1) {
+		EQUAL(pread(fd, text, 8, 0), 3);
+		CHECK(!strcmp(text, "new"));
+		EQUAL(fstat(fd, &s), 0);
+		CHECK((s.st_mode & 0777) == 0644 && s.st_mtime > 1);
+		EQUAL(ftruncate(fd, 0), 0);
+		EQUAL(unlink("file"), 0);
+		EQUAL(ftruncate(fd, 1), 0); /* this node has hidden it */
+	}
+	EQUAL(close(fd), 0);
 }
 
 /* beside CALLS: rank 1 puts and waits for each ack, while rank 0 reads a file in long calls,
@@ -338,11 +387,6 @@ static void copied(const char *name)
 
 /* ---- borders ---- */
 
-static void tell(const char *what, const char *path, long result)
-{
-	printf("%s %s: %ld\n", what, path, result < 0 ? -(long)errno : 0);
-}
-
 /* reach PATHS: opens each for reading, for writing and with O_CREAT, and makes a folder and a
  * link. */
 static void reach(char **paths)
@@ -467,6 +511,8 @@ int main(int argc, char **argv)
 		append(value);
 	else if (!strcmp(name, "see"))
 		see();
+	else if (!strcmp(name, "replaced"))
+		replaced();
 	else if (!strcmp(name, "beside"))
 		beside(value);
 	else if (!strcmp(name, "killed"))

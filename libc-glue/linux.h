@@ -137,6 +137,9 @@ long wait_for(int fd, uint64_t end, const uint64_t *mask);
  * already passed. */
 int wait_once(uint64_t end);
 
+/* The same until changed(argument), which an upcall makes true and also calls; 0: `end` has passed. */
+int wait_for_change(int (*changed)(const void *), const void *argument, uint64_t end);
+
 /* A call has ended with -EINTR because of an upcall. Delivers a signal that came with it. Nonzero:
  * the call fails; 0: repeat the call, as no handler ran, or one with SA_RESTART. */
 int signal_ends_call(void);

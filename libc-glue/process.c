@@ -139,18 +139,28 @@ static _Noreturn void wait_for_ever(void)
 		glue_call1(SYS_KILLED, SIGABRT);
 }
 
+struct futex {
+	volatile int *word;
+	int value;                      /* that it has */
+};
+
+static int has_changed(const void *argument)
+{
+	const struct futex *futex = argument;
+
+	return *futex->word != futex->value;
+}
+
 static long futex_wait(volatile int *word, int value, int64_t ns)
 {
+	const struct futex futex = { word, value };
 	uint64_t end = glue_now_ns() + (uint64_t)ns;
 
 	if (*word != value)
 		return -EAGAIN;
 	if (ns == INT64_MAX && !signal_timer && !(upcall_has_queues && upcall_has_queues()))
 		wait_for_ever();
-	while (*word == value)
-		if (!wait_once(end))
-			return -ETIMEDOUT;
-	return 0;
+	return wait_for_change(has_changed, &futex, end) ? 0 : -ETIMEDOUT;
 }
 
 long linux_futex(volatile int *word, int operation, int value, const struct timespec *timeout)

@@ -26,7 +26,8 @@
 #define RETRY_MOST_NS  10000000ULL
 
 static struct linux_action actions[SIGNALS + 1];
-static uint64_t blocked, pending;
+static uint64_t blocked;
+static volatile uint64_t pending;       /* upcalls add to it */
 static unsigned long handled;           /* signals for which a handler was called */
 static unsigned long interrupting;      /* those of them without SA_RESTART */
 static stack_t alternative = { .ss_flags = SS_DISABLE };
@@ -36,6 +37,8 @@ static uint64_t timer_period;           /* ns; 0: it comes once */
 static uint64_t retry_at = NO_TIME;     /* monotonic ns of the next retry */
 static uint64_t retry_ns = RETRY_LEAST_NS;
 static uint64_t armed_at = NO_TIME;     /* expiry of the kernel's timer */
+static int (*awaits)(const void *);     /* what wait_for_change waits for, or null */
+static const void *awaits_argument;
 
 extern const char margay_libc_start[], margay_libc_end[]; /* linker.ld */
 
@@ -49,14 +52,16 @@ static int is_signal(int number)
 	return number > 0 && number <= SIGNALS;
 }
 
+static int is_ignored_by_default(int number)
+{
+	return number == SIGCHLD || number == SIGURG || number == SIGCONT || number == SIGWINCH;
+}
+
 static void default_action(int number)
 {
-	switch (number) {
-	case SIGCHLD:
-	case SIGURG:
-	case SIGCONT:
-	case SIGWINCH:
+	if (is_ignored_by_default(number))
 		return;
+	switch (number) {
 	case SIGSTOP:
 	case SIGTSTP:
 	case SIGTTIN:
@@ -162,8 +167,12 @@ long linux_sigaction(int number, const struct linux_action *action, struct linux
 		return -EINVAL;
 	if (old)
 		*old = actions[number];
-	if (action)
-		actions[number] = *action;
+	if (!action)
+		return 0;
+	actions[number] = *action;
+	if (action->handler == SIG_IGN ||
+	    (action->handler == SIG_DFL && is_ignored_by_default(number)))
+		take(number);           /* a pending one is discarded */
 	return 0;
 }
 
@@ -261,7 +270,9 @@ static void expire(void)
 		now = armed_at;
 	armed_at = retry_at = NO_TIME;
 	if (signal_timer && signal_timer <= now) {
-		signal_timer = timer_period ? now + timer_period : 0;
+		/* The next whole period after the first expiry, so that delays do not add up. */
+		signal_timer = timer_period ?
+			now + timer_period - (now - signal_timer) % timer_period : 0;
 		add(SIGALRM);
 	}
 }
@@ -269,6 +280,14 @@ static void expire(void)
 static int in_library(uint64_t rip)
 {
 	return rip >= (uintptr_t)margay_libc_start && rip < (uintptr_t)margay_libc_end;
+}
+
+static void retry_later(void)
+{
+	if (retry_at != NO_TIME)
+		return;
+	retry_at = glue_now_ns() + retry_ns;
+	retry_ns = retry_ns * 2 < RETRY_MOST_NS ? retry_ns * 2 : RETRY_MOST_NS;
 }
 
 long signal_upcall(int timer, uint64_t rip, uint64_t rsp)
@@ -284,10 +303,11 @@ long signal_upcall(int timer, uint64_t rip, uint64_t rsp)
 			*(uint64_t *)(rsp - MARGAY_DETOUR) = rip;
 			detour = (long)signal_detour;
 			retry_ns = RETRY_LEAST_NS;
-		} else if (retry_at == NO_TIME) {
-			retry_at = glue_now_ns() + retry_ns;
-			retry_ns = retry_ns * 2 < RETRY_MOST_NS ? retry_ns * 2 : RETRY_MOST_NS;
+		} else {
+			retry_later();
 		}
+	} else if (awaits && awaits(awaits_argument)) {
+		retry_later();          /* the wait may be about to begin: another upcall ends it */
 	}
 	arm();
 	return detour;
@@ -304,9 +324,12 @@ static long start_timer(uint64_t ns, uint64_t period)
 	return 0;
 }
 
-static uint64_t microseconds(const struct timeval *time)
+/* -1: invalid. More than 2^63 ns count as so many. */
+static int64_t microseconds(const struct timeval *time)
 {
-	return (uint64_t)time->tv_sec * NS + (uint64_t)time->tv_usec * 1000;
+	struct timespec same = { time->tv_sec, time->tv_usec * 1000 };
+
+	return time->tv_usec < 0 || time->tv_usec >= 1000000 ? -1 : time_ns(&same);
 }
 
 static struct timeval to_timeval(uint64_t ns)
@@ -316,29 +339,28 @@ static struct timeval to_timeval(uint64_t ns)
 
 long linux_getitimer(int which, struct itimerval *old)
 {
-	uint64_t now = glue_now_ns();
+	uint64_t now = glue_now_ns(), left = signal_timer > now ? signal_timer - now : 0;
 
 	if (which != ITIMER_REAL)
 		return -EINVAL;
 	old->it_interval = to_timeval(timer_period);
-	old->it_value = to_timeval(signal_timer > now ? signal_timer - now : signal_timer != 0);
+	/* 0 would mean that it does not run. */
+	old->it_value = to_timeval(signal_timer && left < 1000 ? 1000 : left);
 	return 0;
 }
 
 /* There are no timers of CPU time. */
 long linux_setitimer(int which, const struct itimerval *timer, struct itimerval *old)
 {
-	uint64_t ns;
+	int64_t ns = microseconds(&timer->it_value), period = microseconds(&timer->it_interval);
 
 	if (which != ITIMER_REAL)
 		return glue_missing("setitimer(ITIMER_VIRTUAL)");
-	if (timer->it_value.tv_sec < 0 || timer->it_value.tv_usec < 0 ||
-	    timer->it_value.tv_usec >= 1000000)
+	if (ns < 0 || period < 0)
 		return -EINVAL;
 	if (old)
 		linux_getitimer(which, old);
-	ns = microseconds(&timer->it_value);
-	return start_timer(ns, microseconds(&timer->it_interval));
+	return start_timer((uint64_t)ns, (uint64_t)period);
 }
 
 long linux_alarm(unsigned seconds)
@@ -384,6 +406,19 @@ int wait_once(uint64_t end)
 	return wait_step(-1, end) != WAIT_OVER;
 }
 
+int wait_for_change(int (*changed)(const void *), const void *argument, uint64_t end)
+{
+	int result = 1;
+
+	retry_ns = RETRY_LEAST_NS;
+	awaits_argument = argument;
+	awaits = changed;
+	while (result && !changed(argument))
+		result = wait_once(end);
+	awaits = NULL;
+	return result;
+}
+
 long wait_until(uint64_t end)
 {
 	return wait_for(-1, end, NULL);
@@ -418,6 +453,11 @@ long linux_sigsuspend(const uint64_t *mask)
 	return wait_for(-1, ~0UL, mask);
 }
 
+static int has_come(const void *set)
+{
+	return (pending & *(const uint64_t *)set) != 0;
+}
+
 /* Waits for a signal of the set, which is usually blocked, so that no handler is called. */
 long linux_sigtimedwait(const uint64_t *set, siginfo_t *info, const struct timespec *timeout)
 {
@@ -427,9 +467,8 @@ long linux_sigtimedwait(const uint64_t *set, siginfo_t *info, const struct times
 
 	if (ns < 0)
 		return -EINVAL;
-	while (!(pending & *set))
-		if (!wait_once(end))
-			return -EAGAIN;
+	if (!wait_for_change(has_come, set, end))
+		return -EAGAIN;
 	number = __builtin_ctzl(pending & *set) + 1;
 	take(number);
 	if (info) {

@@ -125,7 +125,8 @@ def test_the_timer_interrupts(margay, app, nodes):
     library."""
     run = margay("run", "-n", nodes, "--no-prefix", app("timer")).ok()
     assert run.lines == [f"ok {name}" for name in (
-        "computing", "once", "registers", "red zone", "library", "masked", "waits", "of events")]
+        "computing", "once", "registers", "red zone", "library", "masked", "waits", "awaited",
+        "periods", "discarded", "of events")]
 
 
 @pytest.mark.spin(2)

@@ -19,6 +19,14 @@
 
 static volatile uint64_t caught;
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 static void spoil(int number)
 {
 	uint64_t flags, stack = (uint64_t)__builtin_frame_address(0);
@@ -167,6 +175,89 @@ static void waits(void)
 	every(0);
 }
 
+/* The signal comes just before or just after sigtimedwait begins: it ends it at once. */
+static void awaited(void)
+{
+	struct itimerval timer = { .it_value = { 0, 60 } };
+	struct timespec most = { 2, 0 };
+	long delay = 1000, early = 0;
+	sigset_t set, now;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	for (unsigned i = 0; i < 3000; i++) {
+		uint64_t before = now_ns();
+
+		EQUAL(setitimer(ITIMER_REAL, &timer, NULL), 0);
+		for (long left = delay + i * 37 % 200; left > 0; left--)
+			__asm__ volatile("");
+		EQUAL(sigpending(&now), 0);
+		early += sigismember(&now, SIGALRM);
+		delay += sigismember(&now, SIGALRM) ? -delay / 200 - 1 : delay / 200 + 1;
+		EQUAL(sigtimedwait(&set, NULL, &most), SIGALRM);
+		CHECK(now_ns() - before < 1900000000);
+	}
+	CHECK(early > 0);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* The time of the next signal. */
+static uint64_t next_at(void)
+{
+	struct itimerval timer;
+	uint64_t before, after;
+
+	do {
+		before = now_ns();
+		EQUAL(getitimer(ITIMER_REAL, &timer), 0);
+		after = now_ns();
+	} while (after - before > 100000 || timer.it_value.tv_usec < 100);
+	return before + (uint64_t)timer.it_value.tv_usec * 1000;
+}
+
+/* Delays of the signals do not add up. */
+static void periods(void)
+{
+	static const struct itimerval wrong[] = {
+		{ { 0, 1000000 }, { 1, 0 } }, { { -1, 0 }, { 1, 0 } }, { { 0, -1 }, { 1, 0 } },
+	};
+	struct itimerval timer = { .it_value = { 1L << 40, 0 } };
+	uint64_t first, off;
+
+	every(5000);
+	first = next_at();
+	while (caught < TIMES / 4)
+		;
+	off = (next_at() - first) % 5000000;
+	CHECK(off < 500000 || off > 4500000);
+	every(0);
+	for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+		EQUAL(setitimer(ITIMER_REAL, &wrong[i], NULL), -1);
+		EQUAL(errno, EINVAL);
+	}
+	EQUAL(setitimer(ITIMER_REAL, &timer, NULL), 0);
+	EQUAL(getitimer(ITIMER_REAL, &timer), 0);
+	CHECK(timer.it_value.tv_sec > 1L << 33);
+	every(0);
+}
+
+/* A pending signal that becomes ignored is discarded. */
+static void discarded(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	caught = 0;
+	raise(SIGALRM);
+	signal(SIGALRM, SIG_IGN);
+	signal(SIGALRM, spoil);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	EQUAL(caught, 0);
+}
+
 /* A handler of an event queue sends the signal: it is delivered when that handler has ended. */
 static volatile int in_event;
 
@@ -228,7 +319,8 @@ int main(int argc, char **argv)
 	static const struct { const char *name; void (*run)(void); } cases[] = {
 		{ "computing", computing }, { "once", once }, { "registers", registers },
 		{ "red zone", red_zone }, { "library", library }, { "masked", masked },
-		{ "waits", waits },
+		{ "waits", waits }, { "awaited", awaited }, { "periods", periods },
+		{ "discarded", discarded },
 	};
 
 	open_roles(&r);

@@ -117,13 +117,17 @@ static off_t next_place(off_t offset, long done)
 	return offset == (off_t)MARGAY_HERE ? offset : offset + done;
 }
 
-/* Stops at the first part that is not filled. */
+/* Stops at the first part that is not filled, or would have to wait for standard input. */
 static long read_parts(int fd, const struct iovec *parts, int count, off_t offset)
 {
 	long total = 0;
 
 	for (int i = 0; i < count; i++) {
-		long got = linux_pread(fd, parts[i].iov_base, parts[i].iov_len,
+		long got;
+
+		if (total && glue_call3(SYS_READY, fd, 0, 0) == 0)
+			break;
+		got = linux_pread(fd, parts[i].iov_base, parts[i].iov_len,
 		                       next_place(offset, total));
 
 		if (got < 0)
@@ -207,8 +211,10 @@ long linux_fallocate(int fd, int mode, off_t offset, off_t bytes)
 	static const char zeros[16384];
 	struct stat found;
 	off_t end;
-	long result;
+	long result = glue_call3(SYS_FLAGS, fd, ~0L, 0);
 
+	if (result < 0 || (result & O_ACCMODE) == O_RDONLY)
+		return -EBADF;
 	if (mode)
 		return -EOPNOTSUPP;
 	if (offset < 0 || bytes <= 0)

@@ -121,6 +121,35 @@ int main(void)
     assert run.lines == ["alarm", "interrupted", "left"]
 
 
+def test_readv_takes_what_is_there(margay, tmp_path):
+    """It waits for the first byte only."""
+    (tmp_path / "readv.c").write_text("""
+#include <stdio.h>
+#include <sys/uio.h>
+int main(void)
+{
+    char a[4], b[4];
+    struct iovec parts[] = { { a, 4 }, { b, 4 } };
+    for (int i = 0; i < 3; i++) {
+        printf("%zd\\n", readv(0, parts, 2));
+        fflush(stdout);
+    }
+}
+""")
+    margay("cc", "-o", tmp_path / "readv.elf", tmp_path / "readv.c").ok()
+    reader, writer = os.pipe()
+    live = margay.start("-c", f'exec "$0" "$@" <&{reader}', MARGAY, "run", tmp_path / "readv.elf",
+                        program="/bin/bash", pass_fds=(reader,))
+    os.close(reader)
+    os.write(writer, b"four")
+    live.wait_for("^4$")
+    os.write(writer, b"sixsix")
+    live.wait_for("^6$")
+    os.close(writer)
+    live.wait_for("^0$")
+    live.wait().ok()
+
+
 @pytest.mark.parametrize("mem", [24, 256])
 def test_memory(margay, app, mem):
     """Random calls of malloc and related functions, with and without enough memory; mappings

@@ -213,6 +213,7 @@ static void places(void)
 	other = open("places", O_RDONLY);
 	SAY(ftruncate(other, 1));
 	SAY(write(other, "x", 1));
+	VALUE(posix_fallocate(other, 0, 1)); /* the error is the result */
 	SAY(fsync(other));
 	SAY(fdatasync(other));
 	SAY(close(other));

@@ -434,6 +434,12 @@ def test_gdb_stops_in_main(margay, app):
     assert "ring: 3 laps over 2 ranks" in run.stdout + run.stderr
 
 
+def test_files_under_gdb(margay, app, tmp_path):
+    """The current folder is shared, as without gdb."""
+    (tmp_path / "words").write_text("one two one\n")
+    margay("gdb", "--batch", "--ex", "continue", app("wordfreq"), "words").ok().prints("one")
+
+
 def test_gdb_is_not_ended_with_the_program(margay, app, tmp_path):
     """gdb's output after the end of the last rank is printed."""
     slow = tmp_path / "gdb"

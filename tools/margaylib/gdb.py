@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 
+from . import folders
 from .errors import MargayError
 from .options import RunOptions, parse
 from .paths import ROOT, built, program
@@ -28,6 +29,7 @@ def gdb(args: list[str]) -> int:
     spawn = str(built("tools/spawn"))
     if options.boot:
         raise MargayError("gdb cannot hold a node that GRUB boots", "leave --boot out")
+    folders.choose(options)
     from .run import run_options
 
     def attach(job: Job) -> None:

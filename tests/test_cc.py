@@ -1,7 +1,9 @@
 """`margay cc` and tools/x86_64-margay-gcc: compile and link like mpicc, refuse what cannot run."""
 from __future__ import annotations
 
+import os
 import re
+import stat
 from pathlib import Path
 
 import pytest
@@ -293,3 +295,27 @@ def test_runnable_replaces_a_link_and_compiles_objects(margay, sources):
     (sources / "main.c").write_text("int main(void) { return undeclared; }\n")
     assert margay("cc", "--runnable", "main.c", "-o", "broken").returncode == 1
     assert not (sources / "broken").exists()
+
+
+def test_runnable_replaces_no_device(margay, sources):
+    """Configure scripts link into /dev/null. Only root could replace it: the test has its own."""
+    device = sources / "null"
+    try:
+        os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+    except PermissionError:
+        pytest.skip("only root makes devices")
+    margay("cc", "--runnable", "main.c", "helper.c", "-o", "null").ok()
+    assert device.is_char_device() and not Path(f"{device}.elf").exists()
+
+
+def test_runnable_without_room(margay, sources):
+    """The script is not whole: its beginning is removed, and the error names it."""
+    (sources / "folder").mkdir()
+    assert margay("cc", "--runnable", "main.c", "helper.c", "-o", "folder").returncode == 1
+    margay("cc", "main.c", "helper.c", "-o", "job.elf").ok()
+    size = (sources / "job.elf").stat().st_size
+    run = margay(f"--fsize={size + 100}", ROOT / "tools/margay", "cc", "--runnable", "main.c", "helper.c",
+                 "-o", "job", program="/usr/bin/prlimit").status(125)
+    assert "error: job: File too large" in run.stderr and "fault of margay" not in run.stderr
+    assert {path.name for path in sources.iterdir() if path.name.startswith("job")} == \
+        {"job.elf"}

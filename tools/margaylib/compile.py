@@ -160,7 +160,9 @@ def plan(args: list[str], language: Language = C) -> CcPlan:
     if result.links:
         result.user = resolve(result.user)
         if result.runnable:
-            from .runnable import image_instead
+            from .runnable import image_instead, may_be_script
+            result.runnable = may_be_script(result.output)
+        if result.runnable:
             result.user = image_instead(result.user, result.output)
     return result
 

@@ -7,7 +7,9 @@ they have linked, as an answer to a question about a type or about the order of 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
+from .errors import MargayError
 from .paths import COMMAND
 
 IMAGE = ".elf"
@@ -22,6 +24,12 @@ options=${{MARGAY_RUN_OPTIONS-}}
 unset MARGAY_RUN_OPTIONS
 exec {margay} run --no-prefix --argv0 "$0" $options {image} "$@"
 """
+
+
+def may_be_script(output: str) -> bool:
+    """False for what no script may replace: a device, like /dev/null, or a folder. The compiler
+    itself writes to the device, or refuses the folder."""
+    return os.path.islink(output) or os.path.isfile(output) or not os.path.exists(output)
 
 
 def image_instead(words: list[str], output: str) -> list[str]:
@@ -43,11 +51,16 @@ def write_script(output: str) -> None:
     image = os.path.abspath(output) + IMAGE
     new = f"{output}.{os.getpid()}"
     script = SCRIPT.format(margay=quote(str(COMMAND)), image=quote(image))
-    with open(new, "wb") as file, open(image, "rb") as copied:
-        file.write(os.fsencode(script))
-        copyfileobj(copied, file)
-        os.fchmod(file.fileno(), 0o777 & ~_umask())
-    os.replace(new, output)
+    try:
+        with open(image, "rb") as copied, open(new, "wb") as file:
+            file.write(os.fsencode(script))
+            copyfileobj(copied, file)
+            os.fchmod(file.fileno(), 0o777 & ~_umask())
+        os.replace(new, output)
+    except OSError as error:
+        with suppress(OSError):
+            os.unlink(new)
+        raise MargayError(f"{output}: {error.strerror}", "make room there, or write elsewhere") from None
 
 
 def image_of_script(data: bytes) -> str | None:

@@ -12,6 +12,7 @@ from harness import BUILD, ROOT
 
 pytestmark = pytest.mark.launcher
 
+MPICC = ROOT / "tools" / "mpicc"
 MPIEXEC = ROOT / "tools" / "mpiexec"
 
 MAIN = '#include <stdio.h>\nint helper(int);\nint main(void) { printf("%d\\n", helper(20)); }\n'
@@ -295,6 +296,27 @@ def test_runnable_replaces_a_link_and_compiles_objects(margay, sources):
     (sources / "main.c").write_text("int main(void) { return undeclared; }\n")
     assert margay("cc", "--runnable", "main.c", "-o", "broken").returncode == 1
     assert not (sources / "broken").exists()
+
+
+def test_response_files(margay, sources):
+    """They may include each other, name MPI's libraries, and be longer than Linux passes in a
+    command: here 256 KB, by the limit of the stack."""
+    (sources / "all").write_text("@other -o job.elf -lmpi -l mpich")
+    (sources / "other").write_text("main.c 'a helper.c' -DADD=3")
+    (sources / "helper.c").rename(sources / "a helper.c")
+    margay("@all", program=MPICC).ok()
+    assert margay("run", "job.elf").ok().stdout == "23\n"
+    margay("cc", "-c", "main.c", "a helper.c").ok()
+    margay("rcs", "helper.a", "a helper.o", program="/usr/bin/ar").ok()
+    (sources / "long").write_text("main.o -o job.elf 'a helper.o'" + f"\n{'./' * 40}helper.a" * 4000)
+    margay("--stack=1048576", ROOT / "tools/margay", "cc", "@long", program="/usr/bin/prlimit").ok()
+    assert margay("run", "job.elf").ok().stdout == "20\n"
+
+
+@pytest.mark.parametrize("text, says", [("main.c 'helper.c", "a quotation mark"), ("@bad", "without end")])
+def test_bad_response_files(margay, sources, text, says):
+    (sources / "bad").write_text(text)
+    margay("cc", "@bad").status(125).says(f"error: @bad: .*{says}")
 
 
 def test_runnable_replaces_no_device(margay, sources):

@@ -68,6 +68,8 @@ UNSUPPORTED = (
     (("-m32", "-mx32", "-m16"), "nodes run 64-bit code", "leave it out"),
     (("-fopenacc",), "nodes have no accelerators", "leave it out: its directives are then comments"),
 )
+DEEPEST = 50                  # response files that include one another
+LONGEST_LINE = 1 << 17        # bytes of gcc's arguments; Linux passes 2 MB, and 128 KB in one of them
 TRAPS = "-fsanitize-undefined-trap-on-error"
 # Options that make gcc link OpenMP.
 WITH_OPENMP = ("-fopenmp", "-lgomp", "-ftree-parallelize-loops")
@@ -94,7 +96,7 @@ class CcPlan:
 def plan(args: list[str], language: Language = C) -> CcPlan:
     """Sorts the arguments; raises a MargayError for what nodes cannot run."""
     result = CcPlan(language)
-    args = [word for word in _expand(args) if not _is_own(word)]
+    args = [word for word in expand(args) if not _is_own(word)]
     _refuse(args)
     words = iter(args)
     for word in words:
@@ -183,16 +185,26 @@ def _refuse(args: list[str]) -> None:
                 raise MargayError(f"{word}: {cause}", cure)
 
 
-def _expand(args: list[str]) -> list[str]:
+def expand(args: list[str], depth: int = 0) -> list[str]:
     """Replaces @FILE by the arguments in it, as gcc does."""
     words: list[str] = []
     for word in args:
-        if word.startswith("@") and os.path.isfile(word[1:]):
-            from shlex import split
-            with open(word[1:], encoding="utf-8", errors="surrogateescape") as file:
-                words += split(file.read())
-        else:
+        if not word.startswith("@") or not os.path.isfile(word[1:]):
             words.append(word)
+            continue
+        from shlex import split
+        if depth == DEEPEST:
+            raise MargayError(f"{word}: response files include each other without end",
+                              "leave it out of the files that it includes")
+        try:
+            with open(word[1:], encoding="utf-8", errors="surrogateescape") as file:
+                inner = split(file.read())
+        except OSError as error:
+            raise MargayError(f"{word}: {error.strerror}", "name a file that you may read") from None
+        except ValueError:
+            raise MargayError(f"{word}: a quotation mark or backslash at its end is not complete",
+                              "write \\ before quotation marks that are part of a name") from None
+        words += expand(inner, depth + 1)
     return words
 
 
@@ -308,7 +320,8 @@ def _run(line: list[str], steps: CcPlan) -> int:
     import subprocess
     if sys.stderr.isatty():
         line.insert(1, "-fdiagnostics-color=always")
-    done = subprocess.run(line, stderr=subprocess.PIPE)
+    line, fds = _fitting(line)
+    done = subprocess.run(line, stderr=subprocess.PIPE, pass_fds=fds)
     error = b"".join(line for line in done.stderr.splitlines(keepends=True)
                      if not any(warning in line for warning in STACK_WARNINGS))
     said = error.decode("utf-8", "replace")
@@ -325,6 +338,19 @@ def _run(line: list[str], steps: CcPlan) -> int:
         else:
             finish_image(steps.output, CODE_ON_STACK in done.stderr)
     return done.returncode
+
+
+def _fitting(line: list[str]) -> tuple[list[str], list[int]]:
+    """The same command; if it is too long, a response file without a name, and its descriptor."""
+    words = [os.fsencode(word) for word in line[1:]]
+    if sum(len(word) + 1 for word in words) < LONGEST_LINE:
+        return line, []
+    import re
+    fd = os.memfd_create("arguments")
+    with open(fd, "wb", closefd=False) as file:
+        for word in words:
+            file.write((re.sub(rb"([\s\\'\"])", rb"\\\1", word) or b'""') + b"\n")
+    return [line[0], f"@/dev/fd/{fd}"], [fd]
 
 
 def _gcc_include(gcc: str) -> str:

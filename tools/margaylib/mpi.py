@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from .compile import SHOW, SHOW_PART, CcPlan, compile_and_link, plan
+from .compile import SHOW, SHOW_PART, CcPlan, compile_and_link, expand, plan
 from .languages import CPLUSPLUS, FORTRAN, MPI, Language, built_before, library
 from .libraries import MPI_ARCHIVES
 from .paths import COMMAND, built
@@ -29,6 +29,7 @@ FOLDERS = {"-showme:incdirs": "include", "--showme:incdirs": "include",
 
 def mpi(args: list[str], language: Language) -> int:
     """The exit status of the compiler, or 0 if a question was answered."""
+    args = _joined(expand(args))
     words = [part for word in args if word not in (OPTION, ECHO) for part in _apart(word)]
     question = next((word for word in words if word in SHOW_PART or word in FOLDERS), "")
     if question:
@@ -64,6 +65,12 @@ def _flags(language: Language) -> list[str]:
 
 def _archive(word: str) -> str:
     return MPI_ARCHIVES.get(word[2:], "") if word.startswith("-l") else ""
+
+
+def _joined(words: list[str]) -> list[str]:
+    """-l NAME as -lNAME."""
+    pairs = iter(words)
+    return [word + next(pairs, "") if word == "-l" else word for word in pairs]
 
 
 def _apart(word: str) -> list[str]:

@@ -498,13 +498,20 @@ def test_pcap_holds_what_was_sent(switch, tmp_path: Path):
     assert seen == frames
 
 
-def test_a_capture_ends_when_its_disk_is_full(switch):
-    net = switch(2, "--pcap", "/dev/full")
-    frames = numbered(0, 1, 500)
+@pytest.mark.parametrize("why, cure", [("No space left on device", "make room"),
+                                       ("Broken pipe", "keep the reader")])
+def test_a_capture_ends_when_it_cannot_be_written(switch, tmp_path, why, cure):
+    place = "/dev/full" if "space" in why else str(tmp_path / "pipe")
+    if place != "/dev/full":
+        os.mkfifo(place)
+    reader = os.open(place, os.O_RDONLY | os.O_NONBLOCK)
+    net = switch(2, "--pcap", place)
+    first, *frames = numbered(0, 1, 500)
+    assert through(net, [first]) == [first]          # the switch has opened the pipe
+    os.close(reader)
     assert through(net, frames) == frames
     net.end(status=3)
-    assert len(net.said) == 2 and "/dev/full: No space left on device" in net.said[0]
-    assert "make room" in net.said[1]
+    assert len(net.said) == 2 and f"{place}: {why}" in net.said[0] and cure in net.said[1]
 
 
 @pytest.mark.parametrize("options, seed", [(("--faults", "loss=1%"), 1),
@@ -529,6 +536,7 @@ def test_it_ends_with_its_control_pipe(switch):
     (["--pcap", "/nowhere/f"], "--pcap /nowhere/f: No such file or directory\nname a file"),
     (["--faults", "cut=0-3:1-2", "0:0", "1:2"], "take numbers"),
     (["--faults", "stop=1:1-2", "0:0"], "there is no node 1\n"),
+    (["--faults", "delay=1%:-5us"], "RATE:MOST"), (["--faults", "cut=4294967296-1:1-2"], "NODE-NODE"),
     (["--faults", "loss=0.00001%"], "from 0.0001% to 100%"), (["--faults", ""], "NAME=VALUE"),
     (["--latency", ""], "'' needs"), (["--latency", "0"], "'0' needs a number from 1"),
     (["--latency", "1000000001"], "from 1 to 1000000000"), (["--latency", "-1"], "'-1' needs"),

@@ -12,6 +12,7 @@
 #define MILLION       1000000u
 #define NS_PER_MS     1000000u
 #define NS_PER_US     1000u
+#define MOST_TIME     1000000000u       /* us of a delay, ms of a stretch */
 #define MOST_BURST    4u        /* bytes in a row that a damage changes */
 
 uint64_t dice_roll(struct dice *dice)
@@ -107,14 +108,11 @@ static int rate(const char *text, uint32_t *per_million)
 /* "100-200": milliseconds since the start. */
 static int stretch(const char *text, struct stretch *when)
 {
+	uint64_t from, to;
 	char *end;
-	unsigned long from = strtoul(text, &end, 10), to;
 
-	if (end == text || *end != '-')
-		return -1;
-	text = end + 1;
-	to = strtoul(text, &end, 10);
-	if (end == text || *end || to < from)
+	if (switch_number(text, MOST_TIME, &end, &from) || *end != '-' ||
+	    switch_number(end + 1, MOST_TIME, &end, &to) || *end || to < from)
 		return -1;
 	*when = (struct stretch){ from * NS_PER_MS, to * NS_PER_MS };
 	return 0;
@@ -123,28 +121,30 @@ static int stretch(const char *text, struct stretch *when)
 static int parse_delay(char *value, struct faults *faults)
 {
 	char *late = strchr(value, ':'), *end;
+	uint64_t most;
 
 	if (!late)
 		return -1;
 	*late++ = 0;
-	faults->delay_ns = strtoul(late, &end, 10) * NS_PER_US;
-	return end == late || strcmp(end, "us") != 0 ? -1 : rate(value, &faults->delay);
+	if (switch_number(late, MOST_TIME, &end, &most) || strcmp(end, "us") != 0)
+		return -1;
+	faults->delay_ns = most * NS_PER_US;
+	return rate(value, &faults->delay);
 }
 
 static int parse_cut(char *value, struct faults *faults)
 {
 	struct cut *cut = &faults->cuts[faults->n_cuts];
+	uint64_t a, b;
 	char *end;
 
-	if (faults->n_cuts == sizeof(faults->cuts) / sizeof(*cut))
+	if (faults->n_cuts == sizeof(faults->cuts) / sizeof(*cut) ||
+	    switch_number(value, MOST_NODE, &end, &a) || *end != '-' ||
+	    switch_number(end + 1, MOST_NODE, &end, &b) || *end != ':' ||
+	    stretch(end + 1, &cut->when))
 		return -1;
-	cut->a = (uint32_t)strtoul(value, &end, 10);
-	if (end == value || *end != '-')
-		return -1;
-	value = end + 1;
-	cut->b = (uint32_t)strtoul(value, &end, 10);
-	if (end == value || *end != ':' || stretch(end + 1, &cut->when))
-		return -1;
+	cut->a = (uint32_t)a;
+	cut->b = (uint32_t)b;
 	faults->n_cuts++;
 	return 0;
 }
@@ -152,13 +152,14 @@ static int parse_cut(char *value, struct faults *faults)
 static int parse_stop(char *value, struct faults *faults)
 {
 	struct stop *stop = &faults->stops[faults->n_stops];
+	uint64_t node;
 	char *end;
 
-	if (faults->n_stops == sizeof(faults->stops) / sizeof(*stop))
+	if (faults->n_stops == sizeof(faults->stops) / sizeof(*stop) ||
+	    switch_number(value, MOST_NODE, &end, &node) || *end != ':' ||
+	    stretch(end + 1, &stop->when))
 		return -1;
-	stop->node = (uint32_t)strtoul(value, &end, 10);
-	if (end == value || *end != ':' || stretch(end + 1, &stop->when))
-		return -1;
+	stop->node = (uint32_t)node;
 	faults->n_stops++;
 	return 0;
 }

@@ -50,8 +50,7 @@ static int bad(const char *option, const char *word, const char *why)
 	return -1;
 }
 
-/* Parses digits only, 1 or more; *end points after them. */
-static int number(const char *text, unsigned long most, char **end, uint64_t *value)
+int switch_number(const char *text, uint64_t most, char **end, uint64_t *value)
 {
 	errno = 0;
 	*value = *text >= '0' && *text <= '9' ? strtoul(text, end, 10) : 0;
@@ -67,9 +66,9 @@ static int parse_word(const char *option, const char *word, bool first,
 	char *end;
 	bool named = strchr(word, ':') != NULL;
 
-	if (named && (number(word, 0xffff, &end, &node) || *end != ':'))
+	if (named && (switch_number(word, MOST_NODE, &end, &node) || *end != ':'))
 		return bad(option, word, "is not NODE:NUMBER");
-	if (number(named ? end + 1 : word, MOST_VALUE, &end, &value) || *end || !value)
+	if (switch_number(named ? end + 1 : word, MOST_VALUE, &end, &value) || *end || !value)
 		return bad(option, word, "needs a number from 1 to 1000000000");
 	if (!named && !first)
 		return bad(option, word, "is for all links, which comes first");

@@ -74,7 +74,7 @@ static void open_port(struct network *net, uint32_t index, const char *text)
 
 	/* NOLINTNEXTLINE(cert-err34-c): numbers of nine digits fit, and longer ones leave some. */
 	if (sscanf(text, "%9u:%9u%n.%9u%n", &fd, &node, &used, &card, &used) < 2 || text[used] ||
-	    node > 0xffff || card > 0xff)
+	    node > MOST_NODE || card > 0xff)
 		usage("a port is FD:NODE or FD:NODE.CARD");
 	forward_address(net->ports[index].address, node, card);
 	for (uint32_t i = 0; i < index; i++)

@@ -18,7 +18,9 @@ FILE *pcap_open(const char *path)
 		header = { MAGIC_NS, 2, 4, 0, 0, FRAME_MOST, LINK_ETHERNET };
 	FILE *file = fopen(path, "wb");
 
-	signal(SIGXFSZ, SIG_IGN);              /* a file size limit counts as a full disk */
+	/* A file size limit counts as a full disk, as does a pipe without a reader. */
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
 	if (file && fwrite(&header, sizeof(header), 1, file) != 1) {
 		fclose(file);
 		return NULL;
@@ -30,8 +32,9 @@ static void say_why(struct network *net)
 {
 	net->capture_lost = true;
 	printf("--pcap %s: %s; the capture ends here, the job goes on\n"
-	       "make room on the disk, or name a file elsewhere\n",
-	       net->capture_path, strerror(errno));
+	       "%s\n", net->capture_path, strerror(errno),
+	       errno == EPIPE ? "keep the reader of the pipe until the job has ended"
+			      : "make room on the disk, or name a file elsewhere");
 }
 
 void pcap_write(struct network *net, const uint8_t *frame, uint32_t bytes)

@@ -24,6 +24,7 @@
 #include <sys/uio.h>
 
 #define MOST_PORTS      256u
+#define MOST_NODE       0xffffu
 #define CAPTURE_LOST    3              /* exit status: the capture is not complete */
 #define LENGTH_BYTES    4u              /* before each frame */
 #define FRAME_LEAST     14u             /* an Ethernet header */
@@ -177,9 +178,11 @@ struct link_values {
 	struct link_value of[MOST_PORTS];
 };
 
-/* links.c. The first two work like those of faults.c. The others return when a frame that may begin
+/* links.c. switch_number parses digits only, 1 or more, of a number up to `most`; *end points after
+ * them. The next two work like those of faults.c. The others return when a frame that may begin
  * at `from` has passed the port's link, from its node or to it, and mark the link as busy until
  * then; 0: ON_THE_WAY bytes wait for it already, and the frame takes none of its time. */
+int switch_number(const char *text, uint64_t most, char **end, uint64_t *value);
 int links_parse(const char *option, const char *text, struct link_values *values);
 int links_set(struct network *net, const struct link_values *latency,
 	      const struct link_values *bandwidth);

@@ -68,6 +68,19 @@ def test_killed_launcher_leaves_nothing(margay, app):
     live.wait().status(-signal.SIGKILL)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_while_a_reader_is_slow(margay, app, tmp_path, number):
+    """The nodes have ended, and the rest of their output will not be read."""
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    live = margay.start("-c", f"exec {MARGAY} run {app('output')} lines 50000 >pipe", program="/bin/bash")
+    until(live.nodes)
+    until(lambda: not live.nodes())
+    live.signal(number)
+    live.wait().status(128 + number)
+    os.close(reader)
+
+
 def test_timeout(margay, app):
     run = margay("run", "-n", 2, "--timeout", 1, app("waits"), "event").status(124)
     run.says(r"margay: .*(1 s|time)")

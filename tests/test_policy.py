@@ -14,7 +14,7 @@ from harness import BUILD, ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
 
-from margaylib import policy, verdict  # noqa: E402
+from margaylib import policy, signals, verdict  # noqa: E402
 from margaylib.layout import Layout  # noqa: E402
 
 pytestmark = pytest.mark.launcher
@@ -75,7 +75,7 @@ def test_outcomes_from_the_node_table(layout):
 class Killable:
     """A node that never finishes booting, and lives for a while after it was killed."""
     main_seen, judged, ended_by_us, wait_status = 0.0, False, False, None
-    alive = True
+    alive, pid = True, 1
     serial_text = error_text = b""
 
     def __init__(self, rank: int) -> None:
@@ -106,6 +106,22 @@ def test_killed_nodes_are_not_late(layout, by_signal):
     else:
         assert "ranks 0 to 2 did not reach main" in decided.error.text()
         assert decided.override == 125
+
+
+def test_ctrl_z_while_the_nodes_boot(layout, monkeypatch):
+    """The time in which they were stopped does not count."""
+    job = SimpleNamespace(
+        nodes=[Killable(0)], options=SimpleNamespace(timeout=None, on_death="end", link="shm"),
+        region=SimpleNamespace(layout=layout, field=lambda rank, name: 0), debug_rank=-1,
+        kill_all=lambda: None, last_words=lambda node: None)
+    monkeypatch.setattr(signals, "stop_here", lambda pids: 500.0)
+    decided = policy.Policy(job)
+    decided.all_started(0.0)
+    decided.signalled(signal.SIGTSTP, 1.0)
+    decided.look(500.0 + decided.boot_seconds - 0.1)
+    assert decided.override is None
+    decided.look(500.0 + decided.boot_seconds)
+    assert "rank 0 did not reach main" in decided.error.text()
 
 
 class Machine:

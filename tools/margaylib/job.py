@@ -312,9 +312,10 @@ class Job:
     # --- the end
 
     def _flush_all(self) -> None:
-        """Waits for slow readers, but not after an interrupt."""
+        """Waits for slow readers, but not after an interrupt, which gives the status."""
         while self.out.pending or self.err.pending:
             self._flush(0.2)
+            self._on_signal()
             if self.signals.again:
                 return
 

@@ -252,12 +252,19 @@ class Policy:
             self._ask_all(now)
         elif number == signal.SIGTSTP:
             from .signals import stop_here
-            stop_here([node.pid for node in self.job.nodes if node.alive])
+            self._postpone(stop_here([node.pid for node in self.job.nodes if node.alive]))
         elif self.override is None:
             self.override = 128 + number
             self.job.say({signal.SIGINT: "interrupted", signal.SIGTERM: "asked to end (SIGTERM)",
                           signal.SIGHUP: "the terminal is gone"}[signal.Signals(number)])
             self._end_all("")
+
+    def _postpone(self, seconds: float) -> None:
+        """The nodes were stopped for so long. --timeout counts that time, too."""
+        self.boot_until += seconds
+        self.kill_at = None if self.kill_at is None else self.kill_at + seconds
+        self.answers_at = None if self.answers_at is None else self.answers_at + seconds
+        self.power_off = {rank: until + seconds for rank, until in self.power_off.items()}
 
     def reader_gone(self) -> None:
         """The reader of standard output has gone: ends like a program in a pipeline."""

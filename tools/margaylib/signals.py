@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable
 
 HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP)
@@ -47,10 +48,13 @@ def leave_to_debugger() -> None:
     signal.signal(signal.SIGTSTP, signal.SIG_DFL)
 
 
-def stop_here(pids: list[int]) -> None:
-    """Ctrl-Z: the nodes stop with the launcher and continue with it."""
+def stop_here(pids: list[int]) -> float:
+    """Ctrl-Z: the nodes stop with the launcher and continue with it. Returns the time between, in
+    seconds."""
+    stopped = time.monotonic()
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
     os.kill(os.getpid(), signal.SIGSTOP)
     for pid in pids:
         os.kill(pid, signal.SIGCONT)
+    return time.monotonic() - stopped

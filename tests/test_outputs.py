@@ -333,3 +333,19 @@ def test_a_folder_that_is_handed_over(margay, app, tmp_path):
         margay("run", "--no-dir", "--file", source, "--out", "got=out/put", app("output"), "copy", name,
                "out/put").ok()
         assert (tmp_path / "got").read_text() == text
+
+
+def test_a_folder_that_cannot_be_read_whole(monkeypatch, tmp_path):
+    """None of its files is left out silently."""
+    (tmp_path / "leaf").mkdir()
+    (tmp_path / "root").write_text("brown\n")
+    scan = os.scandir
+
+    def closed(path: str):
+        if path.endswith("leaf"):
+            raise PermissionError(13, "Permission denied", path)
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", closed)
+    with pytest.raises(MargayError, match="--file .*/leaf: Permission denied"):
+        options.parse(["--file", str(tmp_path), "app"])

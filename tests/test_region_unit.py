@@ -91,6 +91,26 @@ def test_region_contents(layout, tmp_path):
     os.close(region.fd)
 
 
+def test_files_whose_size_is_unsure(layout, tmp_path):
+    """One grows while it is read: the next one's place is kept. Those of /proc say 0."""
+    from margaylib.region import read_sizes
+    (tmp_path / "log").write_bytes(bytes(5000))
+    (tmp_path / "next").write_bytes(b"next")
+    files = [options.HostFile(str(path), path.name, False)
+             for path in (tmp_path / "log", tmp_path / "next", Path("/proc/version"))]
+    plan = Plan(layout, 1, 2 * MB, read_sizes(files))
+    with open(tmp_path / "log", "ab") as log:
+        log.write(b"x" * 9000)
+    region = Region(layout, plan, files)
+    contents = []
+    for index in range(3):
+        entry = plan.file_table + index * layout.size("region_file")
+        offset, size = struct.unpack_from("<QQ", region.map, entry + layout.at("region_file", "offset"))
+        contents.append(region.map[offset:offset + size])
+    os.close(region.fd)
+    assert contents == [bytes(5000), b"next", Path("/proc/version").read_bytes()]
+
+
 def test_region_of_a_node_that_is_started_again(layout):
     """Resets its memory and its entry; those of others, and the rings, stay."""
     plan = Plan(layout, 3, 2 * MB, [])

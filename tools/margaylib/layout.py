@@ -58,6 +58,7 @@ class Plan:
         self.node_bytes = layout.size("region_node")
         self.file_table = aligned(self.node_table + nodes * self.node_bytes, PAGE)
         end = aligned(self.file_table + len(file_sizes) * layout.size("region_file"), PAGE)
+        self.file_sizes = file_sizes
         self.file_offsets: list[int] = []
         for size in file_sizes:
             self.file_offsets.append(end)

@@ -452,7 +452,11 @@ def _add_file(options: RunOptions, name: str, text: str, out: bool) -> None:
     if not os.path.isdir(path) or out:
         _add_one(options, name, HostFile(path, os.path.normpath(as_name) if as_name else "", out))
         return
-    for folder, _, names in sorted(os.walk(path)):
+
+    def refuse(error: OSError) -> None:
+        raise MargayError(f"{name} {error.filename}: {error.strerror}", "name a folder that you may read")
+
+    for folder, _, names in sorted(os.walk(path, onerror=refuse)):
         for base in sorted(names):
             inner = os.path.join(folder, base)
             below = os.path.join(as_name, os.path.relpath(inner, path))

@@ -31,7 +31,7 @@ def read_sizes(files: list[HostFile]) -> list[int]:
             status = os.fstat(file.fd)
             if stat.S_ISDIR(status.st_mode):
                 raise IsADirectoryError(21, "is a directory")
-            if not stat.S_ISREG(status.st_mode):
+            if not stat.S_ISREG(status.st_mode) or not status.st_size:    # as files of /proc
                 file.content = read_stream(file.path, file.fd)
             sizes.append(status.st_size if file.content is None else len(file.content))
         except OSError as error:
@@ -88,7 +88,7 @@ class Region:
             size = len(file.content)
             self.map[offset:offset + size] = file.content
         elif not file.out:
-            size = self._copy(file.fd, offset, os.fstat(file.fd).st_size)
+            size = self._copy(file, offset, self.plan.file_sizes[index])
         if file.fd >= 0:
             os.close(file.fd)
             file.fd = -1
@@ -96,15 +96,19 @@ class Region:
             "flags": self.layout["REGION_FILE_OUT"] if file.out else 0,
             "offset": offset, "bytes": size})
 
-    def _copy(self, source: int, offset: int, size: int) -> int:
-        """Copies a file's first `size` bytes into the region; it may have shrunk meanwhile."""
+    def _copy(self, file: HostFile, offset: int, size: int) -> int:
+        """Copies a file's first `size` bytes into the region; it may have changed meanwhile."""
         os.lseek(self.fd, offset, os.SEEK_SET)
         done = 0
-        while done < size:
-            sent = os.sendfile(self.fd, source, None, size - done)
-            if sent == 0:
-                break
-            done += sent
+        try:
+            while done < size:
+                sent = os.sendfile(self.fd, file.fd, None, size - done)
+                if sent == 0:
+                    break
+                done += sent
+        except OSError as error:
+            raise MargayError(f"--file {file.path}: {error.strerror}",
+                              "name a file that can be read to its end") from None
         return done
 
     def field(self, k: int, name: str) -> int:

@@ -12,7 +12,7 @@ import pytest
 from harness import ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
-from margaylib import console, grub, options  # noqa: E402
+from margaylib import cli, console, grub, options  # noqa: E402
 from margaylib.errors import MargayError  # noqa: E402
 
 pytestmark = pytest.mark.launcher
@@ -181,3 +181,11 @@ def test_an_application_without_a_name(command):
     with pytest.raises(MargayError, match="the application's name is empty") as caught:
         options.parse(["", "-n", "2"], command)
     assert caught.value.cure.startswith("usage: margay ")
+
+
+def test_names_that_are_not_utf8(monkeypatch, tmp_path):
+    """They are printed as they are, whatever the locale."""
+    with open(tmp_path / "out", "w", encoding="utf-8") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        assert cli.main("margay", ["cc", "-show", "a\udcff.c"]) == 0
+    assert b" 'a\xff.c' " in (tmp_path / "out").read_bytes()

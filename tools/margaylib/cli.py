@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 
@@ -186,6 +187,8 @@ def _open_standard_descriptors() -> None:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     sys.stdout = sys.stdout or open(1, "w", closefd=False)
     sys.stderr = sys.stderr or open(2, "w", closefd=False)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="surrogateescape")     # names of files may be any bytes
 
 
 def _discard_output() -> None:

@@ -377,6 +377,22 @@ def test_too_little_memory(monkeypatch):
     assert "-n 8" in caught.value.cure and "--mem 10" in caught.value.cure
 
 
+def test_memory_of_control_groups(monkeypatch, tmp_path):
+    """The limit may be that of a group around; what the page cache has of files can be had."""
+    (tmp_path / "own").write_text("4:memory:/x\n0::/job/step\n")
+    monkeypatch.setattr(hostmem, "OWN_GROUP", str(tmp_path / "own"))
+    monkeypatch.setattr(hostmem, "GROUPS", str(tmp_path))
+    (tmp_path / "job" / "step").mkdir(parents=True)
+    assert hostmem._group_room() == hostmem.UNLIMITED
+    for folder, limit in (("job", "1000"), ("job/step", "max")):
+        (tmp_path / folder / "memory.max").write_text(f"{limit}\n")
+        (tmp_path / folder / "memory.current").write_text("990\n")
+        (tmp_path / folder / "memory.stat").write_text("anon 390\ninactive_file 500\nactive_file 100\n")
+    assert hostmem._group_room() == 610
+    (tmp_path / "job" / "step" / "memory.max").write_text("700\n")
+    assert hostmem._group_room() == 310
+
+
 def test_memory_that_would_fit_does_fit(monkeypatch):
     """The page tables of a large segment are large: those of the smaller one count in the cure."""
     monkeypatch.setattr(hostmem, "available", lambda: 16 << 30)

@@ -4,10 +4,12 @@ Each ends with a message that names the file and the cause, and never with a tra
 """
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import random
 import re
+import select
 import signal
 import sys
 import time
@@ -16,10 +18,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness import HANG, MARGAY, ROOT, let_time_pass, until
+from harness import BUILD, HANG, MARGAY, ROOT, let_time_pass, until
 
 sys.path.insert(0, str(ROOT / "tools"))
-from margaylib import hostfiles, options, policy  # noqa: E402
+from margaylib import hostfiles, options, policy, wire  # noqa: E402
 from margaylib.errors import MargayError  # noqa: E402
 from margaylib.node import Node  # noqa: E402
 
@@ -78,6 +80,22 @@ def test_pcap_without_room(margay, app):
     run = margay("run", "-n", 2, "--link", "virtio", "--pcap", FULL, app("hello")).status(125)
     run.says(f"--pcap /dev/full: {NO_ROOM}")
     assert len(run.lines) == 2
+
+
+def test_the_end_of_a_capture_that_is_not_read(monkeypatch, tmp_path):
+    """The switch cannot write the rest into its pipe: it is ended, and the job does not succeed."""
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
+    monkeypatch.setattr(wire, "ENDS_WITHIN", 0.5)
+    joined = wire.Wire(options.parse(["-n", "2", "--link", "virtio", "--no-bulk", "--pcap",
+                                      str(tmp_path / "pipe"), "app"]))
+    joined.start(str(BUILD / "tools/spawn"), str(BUILD / "tools/switch"))
+    joined.near[0][0].sendall(b"\0\0\x40\0" + bytes(0x4000))
+    until(lambda: select.select([reader], [], [], 0)[0])
+    joined.end()
+    os.close(reader)
+    assert joined.capture_lost and "not complete" in joined.lines()[0]
 
 
 # --- closed descriptors, and too few

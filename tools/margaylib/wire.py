@@ -153,8 +153,10 @@ class Wire:
     @property
     def capture_lost(self) -> bool:
         """Is the capture incomplete?"""
-        return self.wait_status is not None and os.WIFEXITED(self.wait_status) \
-            and os.WEXITSTATUS(self.wait_status) == CAPTURE_LOST
+        if self.wait_status is None:
+            return False
+        return bool(self.options.pcap) if os.WIFSIGNALED(self.wait_status) \
+            else os.WEXITSTATUS(self.wait_status) == CAPTURE_LOST
 
     def end(self) -> None:
         """The nodes have ended: reads the switch's counters and reaps it."""
@@ -169,6 +171,8 @@ class Wire:
             watch.register(self.pidfd, select.POLLIN)
             if not watch.poll(ENDS_WITHIN * 1000):
                 signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+                if self.options.pcap:
+                    self.rest += b"the capture is not complete: its end was not read in time\n"
             self.wait_status = os.waitpid(self.pid, 0)[1]
         try:
             self.counters = json.loads(text)

@@ -39,6 +39,19 @@ def test_memory_above_4_gb(margay, app, machine):
     assert run.of_rank(0) == run.of_rank(1) == ["4800 MB"]
 
 
+@pytest.mark.parametrize("link", ["shm", "virtio"])
+@pytest.mark.parametrize("bits", [46, 47, 48, 52])
+def test_processors_with_many_physical_addresses(margay, app, tmp_path, bits, link):
+    """Devices lie in the last quarter of the physical addresses: KVM hosts have up to 52 bits,
+    QEMU's emulator 40."""
+    qemu = tmp_path / "qemu"
+    qemu.write_text(f'#!/bin/bash\nexec {QEMU} "${{@/#max/max,phys-bits={bits}}}"\n')
+    qemu.chmod(0o755)
+    run = margay("run", "-n", 2, "--link", link, "--no-prefix", app("ptl_long"), 200_000, 8,
+                 env={"MARGAY_QEMU": str(qemu)}).ok()
+    assert run.lines == ["took 8"]
+
+
 @pytest.mark.parametrize("mem", [16, 48, 100, 1000])
 def test_heap_follows_mem(margay, app, mem):
     """malloc provides nearly all of the segment, and returns NULL when it is exhausted."""

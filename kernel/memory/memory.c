@@ -43,6 +43,7 @@ static uint64_t *top;              /* level 4; NULL until memory_start */
 static uint64_t pool_first, pool_next, pool_end;
 static uint64_t pool_mapped;       /* the pool is mapped up to here */
 static bool huge_pages;            /* the processor has 1 GiB pages */
+static uint64_t high;              /* physical address at DIRECT_HIGH; 0: not known yet */
 
 /* The shifted alias needs a table for each 2 MiB: made when first touched. */
 static struct {
@@ -122,6 +123,20 @@ static void map(uint64_t address, uint64_t physical, uint64_t bytes, uint64_t ri
 	}
 }
 
+/* The supervisor address of physical memory. Devices may lie in the last quarter of a processor's
+ * physical addresses, of up to 52 bits, and close to each other. */
+static uint64_t direct(uint64_t physical)
+{
+	uint64_t above = physical & -DIRECT_HALF;
+
+	if (!above)
+		return DIRECT_BASE + physical;
+	if (high && above != high)
+		panic("devices at %lx and %lx are too far apart", high, physical);
+	high = above;
+	return DIRECT_HIGH + (physical - above);
+}
+
 void *map_physical(uint64_t physical, uint64_t bytes, enum map_kind kind)
 {
 	static const uint64_t caching[] = {
@@ -129,8 +144,8 @@ void *map_physical(uint64_t physical, uint64_t bytes, enum map_kind kind)
 	};
 	uint64_t start = physical & -PAGE_BYTES, end = up(physical + bytes, PAGE_BYTES);
 
-	map(DIRECT_BASE + start, start, end - start, P_WRITE | P_NX | caching[kind]);
-	return (void *)(DIRECT_BASE + physical);
+	map(direct(start), start, end - start, P_WRITE | P_NX | caching[kind]);
+	return (void *)direct(physical);
 }
 
 /* The table for the pool's pages exists since memory_start: the pool ends below APP_EVENTS, so one
@@ -183,8 +198,10 @@ uint64_t memory_physical(const void *pointer)
 
 	if (address < APP_EVENTS)
 		return address;
-	if (address - DIRECT_BASE < DIRECT_END - DIRECT_BASE)
+	if (address - DIRECT_BASE < DIRECT_HALF)
 		return address - DIRECT_BASE;
+	if (address - DIRECT_HIGH < DIRECT_HALF)
+		return address - DIRECT_HIGH + high;
 	if (address - APP_BASE < this_process()->segment.bytes)
 		return this_process()->segment.physical + (address - APP_BASE);
 	if (address - SHIFTED_BASE < this_process()->segment.bytes)

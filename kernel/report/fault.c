@@ -85,7 +85,7 @@ static void describe_place(uint64_t address, char *out, size_t bytes)
 	else if (offset < s->bytes)
 		format_text(out, bytes, "data");
 	else if (address >= DIRECT_BASE && address < DIRECT_END &&
-	         (owner = node_at(address - DIRECT_BASE)) >= 0 && (uint32_t)owner != node.id)
+	         (owner = node_at(memory_physical((const void *)address))) >= 0 && (uint32_t)owner != node.id)
 		format_text(out, bytes, "memory of node %d", owner);
 	else if (address >= DIRECT_BASE)
 		format_text(out, bytes, "kernel address");

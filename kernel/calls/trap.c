@@ -52,12 +52,12 @@ static void interrupt(struct trap_frame *frame)
 	case VECTOR_FILES: /* it only ends the halt */
 		apic_end();
 		break;
-	case VECTOR_STRAY: /* of a device that the firmware left on */
+	case VECTOR_SPURIOUS: /* the local APIC expects no end of it */
+		count(COUNTER_SPURIOUS, 1);
+		break;
+	default: /* of a device that the firmware left on: VECTOR_STRAY, or one that nothing uses */
 		count(COUNTER_SPURIOUS, 1);
 		apic_end();
-		break;
-	default:
-		count(COUNTER_SPURIOUS, 1);
 	}
 	if (frame->cs & 3 && upcall_is_due())
 		upcall_enter(frame);

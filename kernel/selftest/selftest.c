@@ -274,19 +274,21 @@ static bool costs(void)
 
 #define STRAY_VECTOR 200u
 
-/* Raises an interrupt of no device, and one of a card that the node does not have. The next one, of
- * a lower priority, must still come: otherwise this halts for ever. */
+/* Raises two interrupts of no device, and one of a card that the node does not have. The next one,
+ * of a lower priority, must still come: otherwise this halts for ever. */
 static bool stray(void)
 {
 	uint64_t before = node.counters[COUNTER_SPURIOUS];
 
 	apic_interrupt_self(STRAY_VECTOR);
 	cpu_halt();
+	apic_interrupt_self(VECTOR_STRAY - 1); /* of the same priority as those in use */
+	cpu_halt();
 	apic_interrupt_self(VECTOR_CARD_STATE + CARDS_MOST - 1);
 	cpu_halt();
 	apic_interrupt_self(VECTOR_TIMER);
 	cpu_halt();
-	return node.counters[COUNTER_SPURIOUS] == before + 2;
+	return node.counters[COUNTER_SPURIOUS] == before + 3;
 }
 
 /* ---- frames ---- */

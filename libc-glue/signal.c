@@ -245,29 +245,35 @@ __attribute__((used)) void signal_interrupts(void)
 	errno = before;
 }
 
-/* Sets the kernel's timer for the earliest deadline. */
-static long arm(void)
+static uint64_t earliest(void)
 {
-	uint64_t at = signal_timer && signal_timer < retry_at ? signal_timer : retry_at;
-	uint64_t now;
-
-	if (at == armed_at)
-		return 0;
-	armed_at = at;
-	if (at == NO_TIME)
-		return glue_call1(SYS_TIMER, -1);
-	now = glue_now_ns();
-	return glue_call3(SYS_TIMER, (long)(at > now ? at - now : 0), (long)upcall_entry,
-			  (long)upcall_stack());
+	return signal_timer && signal_timer < retry_at ? signal_timer : retry_at;
 }
 
-/* Raises SIGALRM if the timer has expired. */
+/* Sets the kernel's timer for the earliest deadline. An upcall may change both deadlines and the
+ * kernel's timer before `armed_at` is stored; then the timer is set once more. */
+static void arm(void)
+{
+	uint64_t at, now;
+
+	while ((at = earliest()) != armed_at) {
+		now = glue_now_ns();
+		if (at == NO_TIME)
+			glue_call1(SYS_TIMER, -1);
+		else
+			glue_call3(SYS_TIMER, (long)(at > now ? at - now : 0), (long)upcall_entry,
+				   (long)upcall_stack());
+		armed_at = at;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	}
+}
+
+/* The kernel's timer has expired: raises SIGALRM if it was time. It may have been an earlier timer,
+ * which the program is just replacing. */
 static void expire(void)
 {
 	uint64_t now = glue_now_ns();
 
-	if (now < armed_at)             /* the kernel's clock is a little ahead */
-		now = armed_at;
 	armed_at = retry_at = NO_TIME;
 	if (signal_timer && signal_timer <= now) {
 		/* The next whole period after the first expiry, so that delays do not add up. */

@@ -139,6 +139,12 @@ def test_the_timer_without_vector_units(margay, app, tmp_path: Path, cpu):
         "^ok of events$")
 
 
+def test_a_timer_replaced_at_any_moment(margay, app):
+    """A timer that expires while the program sets another one neither raises the other's signal
+    nor stops all later timers."""
+    margay("run", "--icount", app("timer"), "replaced").ok()
+
+
 def test_the_timer_ends_a_loop(margay, app):
     """The default action of SIGALRM, and a backtrace through it into the loop."""
     run = margay("run", app("timer"), "kills").status(128 + signal.SIGALRM)

@@ -4,6 +4,7 @@
  *
  *   timer            all cases
  *   timer kills      a loop that the signal's default action ends
+ *   timer replaced   timers that are replaced as they expire; with --icount, at each instruction
  */
 #include "ptl.h"
 #include "upcall_regs.h"
@@ -313,6 +314,28 @@ static void of_events(struct roles *r)
 	sync_ranks(r);
 }
 
+static void spin(long turns)
+{
+	__asm__ volatile("1: decq %0\n\tjnz 1b" : "+r"(turns));
+}
+
+/* The new timer comes neither early nor never. */
+static void replaced(void)
+{
+	const struct itimerval soon = { .it_value = { 0, 20 } }, late = { .it_value = { 1000, 0 } };
+	struct itimerval left;
+
+	for (long turns = 9500; turns < 10100; turns++) {
+		EQUAL(setitimer(ITIMER_REAL, &soon, NULL), 0);
+		spin(turns);
+		EQUAL(setitimer(ITIMER_REAL, &late, NULL), 0);
+		EQUAL(getitimer(ITIMER_REAL, &left), 0);
+		CHECK(left.it_value.tv_sec > 900);
+	}
+	CHECK(caught > 0);
+	once();
+}
+
 int main(int argc, char **argv)
 {
 	static struct roles r;
@@ -330,6 +353,11 @@ int main(int argc, char **argv)
 			__asm__ volatile("");
 	}
 	signal(SIGALRM, spoil);
+	if (argc > 1 && !strcmp(argv[1], "replaced")) {
+		replaced();
+		job_end(&r.job);
+		return 0;
+	}
 	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		cases[i].run();
 		if (r.job.rank == 0)

@@ -26,10 +26,10 @@ def test_models_of_the_link(tmp_path):
 
 
 def test_model_of_the_lock(tmp_path):
-    """No wakeup is lost, with or without a death; three variants that lack a rule must fail."""
+    """No wakeup is lost, with or without a death; four variants that lack a rule must fail."""
     with cores(1, BUILD / "test-cores"):
         done = subprocess.run([ROOT / "tests" / "spin" / "check.sh", tmp_path, "lock"],
                               capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
-    assert [": wrong, " in line for line in lines] == [False, False, True, True, True], lines
+    assert [": wrong, " in line for line in lines] == [False, False, True, True, True, True], lines

@@ -38,7 +38,7 @@
 #define IOV_PIECES      32u         /* pieces of one side of an operation */
 #define TX_SLOTS        512u        /* operations under way that wait for events */
 #define FETCH_BYTES     64u         /* changed and fetched by one Portals operation */
-#define ATOMIC_MOST     (1u << 30)       /* changed by one call */
+#define ATOMIC_MOST     4096u       /* changed by one call */
 
 /* Slots of the event queues. RX_SLOTS is how many receives may be posted. */
 #define EARLY_SLOTS     8192u

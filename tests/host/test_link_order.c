@@ -175,28 +175,25 @@ TEST(link_announces_messages_to_one_place_behind_each_other)
 TEST(link_does_not_overwrite_the_end_of_an_announced_message)
 {
 	struct wire wrong = probe_data(1, 2 * PART + 100, 0);
-	struct probe *p;
+	struct probe *p = start(PART);
 
-	p = start(0);
-	p->apart = -(uint64_t)PART;               /* the second begins one part before the first */
-	p->place = memory + PART;
-	announce(p, 0, 0, 0);
-	announce(p, 1, 100, 1);
-	announce(p, 2, 100, 1);                   /* its end must wait for the one before it, too */
+	announce(p, 0, 0, 1);
+	announce(p, 1, 100, 0);                   /* begins one part before the first */
+	announce(p, 2, 100, 0);                   /* its end must wait for the one before it, too */
 	TOLD(p, "bbb");
 	CHECK_IS(link_counter(p->link, LINK_EARLY), 2);
 	wrong.announce = 1;
 	wrong.offset = PART + 1;                  /* another message in its place */
 	wrong.bytes = 100;
-	probe_give(p, 1, &wrong, 1);
+	probe_give(p, 1, &wrong, 0);
 	CHECK_IS(link_counter(p->link, LINK_NONSENSE), 1);
 	give_part(p, 0, 0);
 	give_part(p, 0, 1);
 	TOLD(p, "dde");
 	CHECK(asks_for(p, 1));
-	announce(p, 1, 100, 1);
-	announce(p, 1, 100, 1);                   /* once */
-	announce(p, 2, 100, 1);
+	announce(p, 1, 100, 0);
+	announce(p, 1, 100, 0);                   /* once */
+	announce(p, 2, 100, 0);
 	TOLD(p, "dd");
 	for (uint32_t sequence = 1; sequence < 3; sequence++) {
 		give_part(p, sequence, 0);

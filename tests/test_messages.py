@@ -53,6 +53,16 @@ def test_rule30_puts_to_one_place_are_written_in_order(margay, app, options):
     assert run.lines == ["ok overwrite"]
 
 
+@pytest.mark.own_link
+@pytest.mark.spin(3)
+@pytest.mark.parametrize("length", [120, 2000])
+def test_rule09_what_others_write_is_not_moved(margay, app, length):
+    """Into memory where a lost frame lets the parts of another message land."""
+    run = margay("run", "-n", 3, "--no-prefix", "--link", "virtio", "--faults", "loss=3%,seed=1",
+                 app("ptl_junk"), 40, length).ok()
+    assert run.lines == ["ok junk"]
+
+
 @pytest.mark.every_link
 @pytest.mark.spin(2)
 @pytest.mark.parametrize("nodes", [1, 2])

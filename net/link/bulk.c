@@ -175,6 +175,7 @@ int bulk_post(struct link *link, struct buffer *buffer, int interrupt)
 		return 0;
 	bulk->ring[bulk->posted++ % BULK_POSTED] = (uint8_t)(buffer - bulk->buffers);
 	buffer->holds = BUFFER_POSTED;
+	buffer->others = bulk->others;
 	return 1;
 }
 

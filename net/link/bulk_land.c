@@ -11,6 +11,10 @@
  * It lands in the last buffer that was posted by then. Now these buffers form a circle: each holds
  * the part of another one. The part that landed last is copied to memory that is set aside, which
  * breaks the circle. Then the others are moved, one after the other.
+ * What another node writes meanwhile may go to memory of the message in which a misplaced part lies: a
+ * move would carry it to a place where nothing but the part belongs. So if another node has written
+ * anything since the buffer was posted, nothing is moved: all buffers are withdrawn, and the parts
+ * come again.
  * A frame that is not an expected part leaves its buffer free. If the buffer's own part has arrived
  * in another buffer, it is moved here; otherwise the buffer is posted again.
  */
@@ -170,6 +174,25 @@ static int is_circle(const struct bulk *bulk, uint32_t index)
 	return at == index;
 }
 
+/* Whether other nodes may have written to a buffer while it held the part of another one. */
+static int is_spoilt(const struct bulk *bulk)
+{
+	for (uint32_t number = bulk->oldest; number != bulk->next; number++) {
+		uint32_t index = number % BULK_BUFFERS, at = bulk->buffers[index].at;
+
+		if (at != index && at < BULK_BUFFERS && bulk->buffers[at].others != bulk->others)
+			return 1;
+	}
+	return 0;
+}
+
+/* Do without misplaced parts: all come again. */
+static void give_back(struct link *link)
+{
+	withdraw(link, 1);
+	link->bulk.lossy = LOSSY_PARTS;
+}
+
 /* ---- what lands ---- */
 
 /* The index of the buffer for this frame's part; NO_PART: the part is not expected. */
@@ -239,6 +262,10 @@ static void land(struct link *link, const uint8_t *header, uint32_t bytes, uint6
 		bulk->lossy = LOSSY_PARTS;
 		return;
 	}
+	if (is_spoilt(bulk) || (part != index && part != NO_PART && buffer->others != bulk->others)) {
+		give_back(link);
+		return;
+	}
 	if (part != index)
 		bulk->lossy = LOSSY_PARTS;
 	else if (bulk->lossy && index == bulk->oldest % BULK_BUFFERS)
@@ -302,6 +329,9 @@ void bulk_tick(struct link *link, uint64_t now)
 	if (++bulk->tries == MOST_TRIES) {
 		withdraw(link, 0);
 		bulk_pass(link);
+	} else if (is_spoilt(bulk)) {
+		give_back(link);
+		bulk->at = now + bulk_timeout(link);
 	} else {
 		for (uint32_t number = bulk->oldest; number != bulk->next; number++)
 			if (!bulk->copied && buffer_of(bulk, number)->holds == BUFFER_FREE)

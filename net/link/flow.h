@@ -245,6 +245,7 @@ struct buffer {
 	uint32_t part;             /* the part's number in its message */
 	uint32_t after;            /* number of a buffer: if its part, or a later one, arrives by
 	                              its first transmission, this part is lost */
+	uint32_t others;           /* bulk.others when it was posted */
 	struct memory memory;      /* while `lossy`: contains the buffer */
 };
 
@@ -261,6 +262,7 @@ struct bulk {
 	uint16_t most;             /* most buffers posted */
 	uint16_t lossy;            /* after a loss: parts to land in place until buffers may share
 	                              memory again; 0: no recent loss */
+	uint32_t others;           /* frames with payload of other nodes during turns; it wraps */
 	struct flow *deferred;     /* the flow of answers to the peer that has the turn, if they are
 	                              deferred; or null */
 	uint32_t oldest, next;     /* numbers of the first buffer in use and of the next new one */

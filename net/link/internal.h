@@ -301,6 +301,14 @@ void bulk_open(struct link *link, uint8_t *aside);
 /* The memory of payload bytes [at, at + bytes) of a begun message; all memory if it is not known. */
 struct memory bulk_memory(struct link *link, struct assembly *assembly, uint64_t at,
 			  uint64_t bytes);
+/* So many bytes of this flow are written now: note that if another node has the turn. */
+static inline void bulk_note_data(struct link *link, const struct flow *flow, uint32_t bytes)
+{
+	if (bytes && link->bulk.flow != NO_FLOW &&
+	    flow->node != link->flows[link->bulk.flow].node)
+		link->bulk.others++;
+}
+
 /* Queue the flow of an announced message for a turn: the message has just begun, or its
  * announcement has arrived again. */
 void bulk_request_turn(struct link *link, uint32_t assembly);

@@ -25,6 +25,7 @@ static int deliver_short(struct link *link, struct flow *flow, const struct wire
 		link_port_whole(link->context, flow->node, flow_lane(flow), wire->message,
 				 wire->payload, wire->bytes);
 
+	bulk_note_data(link, flow, wire->bytes); /* of a refused batch, some may be written */
 	if (verdict == LINK_BUSY) {
 		count(link, LINK_REFUSED);
 		return REFUSED;
@@ -167,6 +168,7 @@ static int write(struct link *link, const struct flow *flow, struct assembly *as
 		count(link, LINK_EARLY);
 		return REFUSED;
 	}
+	bulk_note_data(link, flow, wire->bytes);
 	if (wire->bytes)
 		link_port_data(link->context, &assembly->target, at, wire->payload, wire->bytes);
 	return ACCEPTED;
@@ -263,6 +265,7 @@ static int place_at_once(struct link *link, struct flow *flow, const struct wire
 	}
 	flow->rx.begun++;
 	count(link, LINK_MESSAGES_IN);
+	bulk_note_data(link, flow, wire->bytes);
 	if (verdict == LINK_TAKE) {
 		link_port_data(link->context, &target, 0, wire->payload, wire->bytes);
 		link_port_end(link->context, &target, 0);

@@ -194,6 +194,7 @@ static inline void handle_short(struct link *link, struct flow *flow, const uint
 				uint32_t payload, uint64_t now)
 {
 	flow_count_sender(link, flow);
+	bulk_note_data(link, flow, payload);
 	if (link_port_whole(link->context, flow->node, flow_lane(flow), frame + LINK_FRAME_BYTES,
 			    frame + WIRE_DATA, payload) == LINK_BUSY) {
 		count(link, LINK_REFUSED);

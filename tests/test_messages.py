@@ -55,6 +55,17 @@ def test_rule30_puts_to_one_place_are_written_in_order(margay, app, options):
 
 @pytest.mark.own_link
 @pytest.mark.spin(3)
+@pytest.mark.parametrize("options", ["shm", "virtio", "virtio --no-bulk", "e1000", "e1000e",
+                                     "virtio --faults loss=3%,reorder=2%,dup=1%,seed=2",
+                                     "e1000 --faults loss=3%,reorder=2%,dup=1%,seed=2"])
+def test_rule30_operations_of_all_kinds_have_the_results_of_a_model(margay, app, options):
+    """Without waiting, on overlapping memory, from all ranks to all."""
+    run = margay("run", "-n", 3, "--no-prefix", "--link", *options.split(), app("ptl_mix"), 3, 2).ok()
+    assert run.lines == ["ok mix"]
+
+
+@pytest.mark.own_link
+@pytest.mark.spin(3)
 @pytest.mark.parametrize("length", [120, 2000])
 def test_rule09_what_others_write_is_not_moved(margay, app, length):
     """Into memory where a lost frame lets the parts of another message land."""

@@ -90,6 +90,26 @@ static void deliver(struct process *process, const struct step *step)
 			 opened->used ? (int)opened->p : -1, &opened->grant);
 }
 
+/* A step of a long atomic operation, with made up operands. One that divides an element fails. */
+static int apply(const struct opened *opened, const struct step *step, uint64_t at)
+{
+	const struct message *message = &opened->letter.message;
+	uint64_t bytes = amount(step->y) % (DELIVER_STEP_BYTES + 1);
+	uint64_t size = atomic_size(message->datatype);
+	int result;
+
+	if (step->b & 1) {
+		at -= at % size;
+		bytes -= bytes % size;
+	}
+	result = deliver_apply(fuzz_enter(&fuzz.processes[opened->p]), &opened->grant,
+			       message->atomic_operation, message->datatype, at, wild, bytes);
+	if (at % size == 0 && bytes % size == 0)
+		return result;
+	MUST(result == DELIVER_DAMAGED);
+	return DELIVER_OK;
+}
+
 /* Move the payload: from the sender's memory, or made up, in parts; or read it. */
 static void data(const struct step *step)
 {
@@ -110,6 +130,9 @@ static void data(const struct step *step)
 	if (letter->message.operation == MESSAGE_GET) {
 		result = deliver_read(fuzz_enter(process), &opened->grant, at, read,
 				      amount(step->y) % (sizeof(read) + 1));
+	} else if (letter->message.operation == MESSAGE_ATOMIC) {
+		memory_allow_grant(process, &opened->md, &opened->grant);
+		result = apply(opened, step, at);
 	} else if (opened->wild || letter->from < 0) {
 		memory_allow_grant(process, &opened->md, &opened->grant);
 		result = deliver_data(fuzz_enter(process), &opened->grant, at, wild,

@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include "../../lib/portals/eq_reader.h"
 #include "../../net/portals/ac.h"
+#include "../../net/portals/atomic.h"
 #include "../../net/portals/eq.h"
 #include "../../net/portals/initiator.h"
 #include "../../net/portals/iovec.h"

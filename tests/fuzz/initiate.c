@@ -58,7 +58,7 @@ static uint64_t payload_of(const struct message *message)
 	int is_atomic = message->operation == MESSAGE_ATOMIC ||
 			message->operation == MESSAGE_FETCH_ATOMIC;
 
-	MUST(!is_atomic || message->length <= DELIVER_INLINE_BYTES);
+	MUST(!is_atomic || atomic_message_valid(message));
 	return is_atomic && message->atomic_operation == ATOMIC_CSWAP ? 2 * message->length
 								      : message->length;
 }

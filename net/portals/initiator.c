@@ -265,7 +265,8 @@ int initiator_fast_put(struct process_view *view, const struct initiator_args *a
 	threshold = md->user.threshold;
 	if (threshold == 0 || length > most)
 		return 0;
-	if (grant_range(view, md, md->user.options, offset, length, 0, grant))
+	/* No descriptor of pieces is fast. If a damaged block says so, its memory is one piece. */
+	if (grant_range(view, md, md->user.options & ~(uint32_t)MD_IOVEC, offset, length, 0, grant))
 		return 0;
 	request(view, args, MESSAGE_PUT, length, message);
 	if (threshold > 0)

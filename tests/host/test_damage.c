@@ -312,3 +312,26 @@ TEST(descriptor_moved_out_of_the_segment)
 	}
 	world_drop(&w);
 }
+
+/* The fast path reads the memory of its grant without a look at pieces. */
+TEST(damage_makes_no_fast_descriptor_of_pieces)
+{
+	struct initiator_args args;
+	struct message message;
+	struct grant grant;
+	struct world w;
+	struct md *md;
+
+	world_open(&w, &test_limits);
+	args = to(bind(&w, 1, memory(1000, 32, MD_EVENT_START_DISABLE, EQ_NONE), UNLINK_NEVER), 0, 5);
+	md = md_lookup(&w.views[1], args.md);
+	CHECK_IS(initiator_fast_put(&w.views[1], &args, DELIVER_INLINE_BYTES, &message, &grant), 1);
+	md->user.options |= MD_IOVEC;
+	if (initiator_fast_put(&w.views[1], &args, DELIVER_INLINE_BYTES, &message, &grant)) {
+		CHECK_IS(grant.pieces, 0);
+		CHECK(grant.offset <= SEGMENT && grant.bytes <= SEGMENT - grant.offset);
+	}
+	md->user.start = 1;                       /* outside the segment */
+	CHECK_IS(initiator_fast_put(&w.views[1], &args, DELIVER_INLINE_BYTES, &message, &grant), 0);
+	world_drop(&w);
+}

@@ -120,13 +120,13 @@ static int unstash(struct link *link, struct flow *flow)
 
 /* ---- messages in several frames ---- */
 
-/* An announced message whose announcement must come again, as its payload could not be written. */
+/* Whether the announcement of a message must come again: it was refused after the message had begun. */
 static int is_closed(const struct assembly *assembly)
 {
 	return assembly->announced && assembly->taken && assembly->parts == 0;
 }
 
-/* Whether no more bytes will be written on behalf of a message that has begun. */
+/* Whether all bytes of a message that has begun are written. */
 static int is_written(const struct assembly *assembly)
 {
 	return !assembly->taken || (assembly->announced && !assembly_waits(assembly));

@@ -126,13 +126,13 @@ static unsigned cut(ptl_md_iovec_t *list, unsigned char *start, uint64_t bytes, 
 
 static ptl_handle_md_t offer(int from, uint64_t bits, ptl_md_t md, ptl_unlink_t unlink)
 {
-	ptl_process_id_t who = margay_process(from < 0 ? 0 : from);
+	ptl_process_id_t sender = margay_process(from < 0 ? 0 : from);
 	ptl_handle_me_t entry;
 	ptl_handle_md_t handle;
 
 	if (from < 0)
-		who = (ptl_process_id_t){ PTL_NID_ANY, PTL_PID_ANY };
-	job_check(PtlMEAttach(job.ni, PT, who, bits, 0, unlink, PTL_INS_AFTER, &entry), "PtlMEAttach");
+		sender = (ptl_process_id_t){ PTL_NID_ANY, PTL_PID_ANY };
+	job_check(PtlMEAttach(job.ni, PT, sender, bits, 0, unlink, PTL_INS_AFTER, &entry), "PtlMEAttach");
 	job_check(PtlMDAttach(entry, md, unlink, &handle), "PtlMDAttach");
 	return handle;
 }

@@ -4,6 +4,7 @@
  */
 #include <portals3.h>
 #include <stddef.h>
+#include "../../net/portals/atomic.h"
 #include "../../net/portals/block.h"
 #include "../../net/portals/types.h"
 #include "../../lib/portals/eq_reader.h"
@@ -71,6 +72,7 @@ TEST(abi_constants)
 
 TEST(abi_atomics)
 {
+	CHECK_IS(PTL_ATOMIC_LONGEST, ATOMIC_LONGEST);
 	CHECK_IS(PTL_MIN, ATOMIC_MIN);
 	CHECK_IS(PTL_MAX, ATOMIC_MAX);
 	CHECK_IS(PTL_SUM, ATOMIC_SUM);

@@ -247,7 +247,8 @@ TEST(frames_divide_no_element_in_pieces)
 	world_drop(&w);
 }
 
-/* Sums of two nodes to one place, and swaps, whose order shows: the last one of each node wins. */
+/* Two nodes add to one place: each operation counts once. Each also swaps values into a place of its
+ * own, where the last swap must win. */
 TEST(frames_apply_long_operations_once_and_in_order)
 {
 	for (uint32_t rate = 0; rate <= 100000; rate += 50000) {

@@ -120,7 +120,7 @@ static int unstash(struct link *link, struct flow *flow)
 
 /* ---- messages in several frames ---- */
 
-/* Whether the announcement of a message must come again: it was refused after the message had begun. */
+/* Whether a message has begun, but its announcement was refused and must come again. */
 static int is_closed(const struct assembly *assembly)
 {
 	return assembly->announced && assembly->taken && assembly->parts == 0;

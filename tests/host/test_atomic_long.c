@@ -50,6 +50,16 @@ static void check_events(struct world *w, handle_t eq, handle_t events, uint64_t
 	CHECK_IS(next(w, 1, events), -1);
 }
 
+/* Remove the objects of the target and of the initiator, and end the world. */
+static void close_pair(struct world *w, handle_t me, handle_t eq, handle_t source, handle_t events)
+{
+	remove_md(w, 1, source);
+	remove_me(w, 0, me);
+	remove_eq(w, 0, eq);
+	remove_eq(w, 1, events);
+	world_close(w);
+}
+
 TEST_PATHS(rule36_long_operations)
 {
 	static const uint64_t lengths[] = { 72, 128, 136, 1000, 4096, ATOMIC_LONGEST };
@@ -80,11 +90,7 @@ TEST_PATHS(rule36_long_operations)
 			CHECK_IS(memcmp(wanted, w.views[0].memory + AT, ATOMIC_LONGEST), 0);
 			check_events(&w, eq, events, length, length);
 		}
-	remove_md(&w, 1, source);
-	remove_me(&w, 0, me);
-	remove_eq(&w, 0, eq);
-	remove_eq(&w, 1, events);
-	world_close(&w);
+	close_pair(&w, me, eq, source, events);
 }
 
 TEST_PATHS(rule36_long_operations_are_truncated_to_whole_elements)
@@ -106,11 +112,7 @@ TEST_PATHS(rule36_long_operations_are_truncated_to_whole_elements)
 	CHECK_IS(put(&w, 1, args), 0);
 	CHECK_IS(memcmp(wanted, w.views[0].memory + AT, ATOMIC_LONGEST), 0);
 	check_events(&w, eq, events, 2000, 1000);
-	remove_md(&w, 1, args.md);
-	remove_me(&w, 0, me);
-	remove_eq(&w, 0, eq);
-	remove_eq(&w, 1, events);
-	world_close(&w);
+	close_pair(&w, me, eq, args.md, events);
 }
 
 /* Pieces of 1 to 13 bytes on both sides: elements and steps begin and end anywhere in them. */
@@ -153,11 +155,7 @@ TEST_PATHS(rule36_long_operations_in_pieces)
 			found[bytes++] = w.views[0].memory[20 * i + j];
 	CHECK_IS(memcmp(wanted, found, BYTES), 0);
 	check_events(&w, eq, events, BYTES, BYTES);
-	remove_md(&w, 1, args.md);
-	remove_me(&w, 0, me);
-	remove_eq(&w, 0, eq);
-	remove_eq(&w, 1, events);
-	world_close(&w);
+	close_pair(&w, me, eq, args.md, events);
 }
 
 TEST(rule36_long_operations_that_are_refused)

@@ -8,9 +8,16 @@ list(APPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}")       # for Platform/
 set(CMAKE_SYSTEM_NAME Margay)
 set(CMAKE_SYSTEM_PROCESSOR x86_64)
 
-set(CMAKE_C_COMPILER "${MARGAY_ROOT}/tools/x86_64-margay-gcc")
-set(CMAKE_CXX_COMPILER "${MARGAY_ROOT}/tools/x86_64-margay-g++")
-set(CMAKE_Fortran_COMPILER "${MARGAY_ROOT}/tools/x86_64-margay-gfortran")
+# The user may name others of Margay's commands: -DCMAKE_Fortran_COMPILER=mpifort.
+if(NOT CMAKE_C_COMPILER)
+	set(CMAKE_C_COMPILER "${MARGAY_ROOT}/tools/x86_64-margay-gcc")
+endif()
+if(NOT CMAKE_CXX_COMPILER)
+	set(CMAKE_CXX_COMPILER "${MARGAY_ROOT}/tools/x86_64-margay-g++")
+endif()
+if(NOT CMAKE_Fortran_COMPILER)
+	set(CMAKE_Fortran_COMPILER "${MARGAY_ROOT}/tools/x86_64-margay-gfortran")
+endif()
 set(CMAKE_CROSSCOMPILING_EMULATOR "${MARGAY_ROOT}/tools/margay;run;--no-prefix")
 
 # Libraries and headers are the nodes', and what the user names with CMAKE_PREFIX_PATH or

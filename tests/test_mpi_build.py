@@ -244,6 +244,30 @@ def test_cmake(margay, tmp_path):
         done.prints(re.escape(pi(name, 2).strip()))
 
 
+CMAKE_WRAPPERS = """\
+cmake_minimum_required(VERSION 3.13)
+project(all C CXX Fortran)
+add_executable(c @SOURCES@/hello.c)
+add_executable(cc @SOURCES@/hello.cc)
+add_executable(mpif @SOURCES@/mpif.f)
+"""
+
+
+@with_mpi
+@pytest.mark.spin(2)
+@pytest.mark.timeout(300)
+def test_cmake_with_the_commands_of_mpi(margay, tmp_path):
+    """A project that names no MPI is built by the compilers that the user names."""
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE_WRAPPERS.replace("@SOURCES@", str(SOURCES)))
+    compilers = {"C": "mpicc", "CXX": "mpicxx", "Fortran": "mpifort"}
+    margay("-B", "out", f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake/margay.cmake",
+           *(f"-DCMAKE_{language}_COMPILER={TOOLS / name}" for language, name in compilers.items()),
+           program=CMAKE).ok()
+    margay("--build", "out", program=CMAKE).ok()
+    for name, says in (("c", "C"), ("cc", "C++"), ("mpif", "mpif.h")):
+        assert margay("run", "-n", 2, "--no-prefix", f"out/{name}").ok().stdout == pi(says, 2)
+
+
 @with_mpi
 @pytest.mark.spin(2)
 def test_pkg_config(margay, tmp_path):

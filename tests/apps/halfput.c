@@ -39,35 +39,44 @@ static int ask(struct job *job, int *result)
 	return rc;
 }
 
-static int is_stopped(int number)
+/* The number of the newest file, 0 if there is none. */
+static int newest(void)
 {
+	static int number;
 	char name[32];
 
-	snprintf(name, sizeof name, "stopped%d", number);
-	return access(name, F_OK) == 0;
+	do
+		snprintf(name, sizeof name, "stopped%d", ++number);
+	while (access(name, F_OK) == 0);
+	return --number;
 }
 
 static const char *watch(struct job *job, ptl_handle_eq_t eq)
 {
 	ptl_event_t event = { .type = PTL_EVENT_PUT_END };
-	int which, rc, result = PTL_NI_OK, number = 1;
+	int which, result = PTL_NI_OK, answered = 0;
 
 	for (;;) {
-		int is_dead = result != PTL_NI_OK, stopped = is_stopped(number);
+		int is_dead = result != PTL_NI_OK, number = newest();
+		int rc = PtlEQPoll(&eq, 1, is_dead ? PATIENCE : LOOK, &event, &which);
+		int under_way = event.type == PTL_EVENT_PUT_START;
 
-		rc = PtlEQPoll(&eq, 1, is_dead ? PATIENCE : LOOK, &event, &which);
-		if (rc == PTL_EQ_EMPTY && stopped && !is_dead) {
-			printf("%d %s\n", number++,
-			       event.type == PTL_EVENT_PUT_START ? "under way" : "between");
-			fflush(stdout);
-		}
 		if (rc == PTL_OK || rc == PTL_EQ_DROPPED) {
 			if (event.ni_fail_type == PTL_NI_FAIL)
 				return "failed";
 			continue;
 		}
 		if (rc == PTL_EQ_EMPTY && is_dead)
-			return event.type == PTL_EVENT_PUT_START ? "hangs" : "between";
+			return under_way ? "hangs" : "between";
+		if (rc == PTL_EQ_EMPTY && newest() > answered) {
+			/* The file was there before the poll: rank 0 does nothing any more. */
+			if (number == newest()) {
+				printf("%d %s\n", answered = number,
+				       under_way ? "under way" : "between");
+				fflush(stdout);
+			}
+			continue;
+		}
 		if (rc != PTL_EQ_EMPTY || ask(job, &result) != PTL_OK)
 			return "broken";
 	}

@@ -352,6 +352,7 @@ void link_port_lost(void *context, uint32_t node)
 	uint32_t events = 0;
 
 	if (frames_port_lock(frames->context)) {
+		out_lost(frames, node);
 		block_peer_died(frames->view, node, &events);
 		frames_port_unlock(frames->context);
 	}

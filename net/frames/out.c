@@ -173,27 +173,48 @@ void link_port_sent(void *context, struct link_message *message, int fail)
 		frames_port_wake(frames->context, events, upcall);
 }
 
+/* The send that awaits the answer with this record, if its SEND_END is not recorded; or null. */
+static struct link_message *unended(const struct frames *frames, handle_t op_handle)
+{
+	uint32_t op = HANDLE_INDEX(op_handle);
+	struct link_message *message;
+
+	if (op_handle == HANDLE_NONE || op >= frames->view->limits.ops)
+		return 0;
+	message = frames->by_op[op];
+	if (!message || header_of(message)->op_handle != op_handle ||
+	    sending_of(message)->kind != OUT_SEND || sending_of(message)->sent)
+		return 0;
+	return message;
+}
+
 int out_answered(struct frames *frames, const struct message *answer, uint32_t *events,
 		 int *upcall)
 {
-	uint32_t op = HANDLE_INDEX(answer->op_handle);
-	struct link_message *message;
+	struct link_message *message = unended(frames, answer->op_handle);
 	const struct sending *sending;
 
-	if (answer->op_handle == HANDLE_NONE || op >= frames->view->limits.ops)
-		return 1;
-	message = frames->by_op[op];
-	if (!message || header_of(message)->op_handle != answer->op_handle)
-		return 1;
-	sending = sending_of(message);
-	if (sending->kind != OUT_SEND || sending->sent)
+	if (!message)
 		return 1;
 	/* The link may still ask for the payload, which could not be found after an iovec
 	 * descriptor is gone. */
+	sending = sending_of(message);
 	if (sending->grant.pieces && !sending->is_inline)
 		return 0;
 	report(frames, message, 0, events, upcall);
 	return 1;
+}
+
+void out_lost(struct frames *frames, uint32_t node)
+{
+	struct process_view *view = frames->view;
+
+	for (uint32_t i = 0; i < view->limits.ops; i++) {
+		struct operation *op = &view->ops[i];
+
+		if (op->phase == OP_WAITING && op->runner == node && unended(frames, op->handle))
+			op->runner = view->nid;
+	}
 }
 
 /* ---- operations ---- */

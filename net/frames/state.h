@@ -71,6 +71,9 @@ uint32_t out_spans(struct frames *frames, const struct grant *grant, uint64_t at
  * recorded before the link has finished the send, so the answer is early. Lock held. */
 int out_answered(struct frames *frames, const struct message *answer, uint32_t *events,
 		 int *upcall);
+/* A node is lost. Sends to it that the link has still to end keep their records: link_port_sent
+ * records SEND_END, and then the answer that will not come. Before block_peer_died; lock held. */
+void out_lost(struct frames *frames, uint32_t node);
 /* Send an answer for which a record is reserved. Its payload is `grant`'s range or, if that is
  * null, a copy of `bytes` bytes at `payload`. */
 void out_answer(struct frames *frames, const struct message *answer, const struct grant *grant,

@@ -239,7 +239,8 @@ int block_status(const struct process_view *view, uint64_t index, uint64_t *valu
  * operations that it was carrying out on this block, and this process's gets and awaited acks
  * that it would have answered. The owner's kernel calls it once per death. Returns the number of
  * operations ended, and adds the events recorded to *events (if not null), so that the caller can
- * wake its application. Afterwards a later life of that node has nothing left to answer or end.
+ * wake its application. Afterwards a later life of that node has nothing left to answer or end,
+ * but for sends that the transport has still to end (out_lost in net/frames/state.h).
  * If a living kernel carries out an operation for the dead node, its transport ends it by
  * deliver_end with NI_FAIL.
  */

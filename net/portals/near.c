@@ -3,6 +3,7 @@
  */
 #include "near.h"
 #include "answer.h"
+#include "op.h"
 #include "range.h"
 
 /* ---- one phase each, under one lock ---- */
@@ -193,6 +194,16 @@ static int get(void *context, struct process_view *me, struct process_view *peer
 
 /* ---- the calls ---- */
 
+/* This node itself ends the record that awaits the answer, also if the target dies: then with
+ * SEND_END before it. So block_peer_died must leave it. The lock is held. */
+static void own_answer(struct process_view *me, const struct message *message)
+{
+	struct operation *op = op_lookup(me, message->op_handle);
+
+	if (op)
+		op->runner = me->nid;
+}
+
 int near_start(struct process_view *me, void *context, const struct initiator_args *args)
 {
 	uint8_t room[DELIVER_OPERAND_BYTES];
@@ -206,8 +217,10 @@ int near_start(struct process_view *me, void *context, const struct initiator_ar
 	if (!near_port_lock(context, me))
 		return PORTALS_FAIL;
 	error = initiator_start(me, args, &out);
-	if (!error)
+	if (!error) {
 		count_copied(me, out.copied);
+		own_answer(me, &message);
+	}
 	near_port_unlock(context, me);
 	if (error)
 		return error;

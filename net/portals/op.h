@@ -9,7 +9,8 @@
  * `runner` is the node that will end the record: it copies the data, or in state WAITING it must
  * answer. When that node dies or restarts, the owner ends the record (block_peer_died). An answer
  * names the record with its generation, so an answer from a later life is never taken for one to
- * an earlier request.
+ * an earlier request. A transport that will itself end the record, whether the target lives or
+ * not, makes this node its runner: near_start, and out_lost of net/frames.
  */
 #ifndef NET_PORTALS_OP_H
 #define NET_PORTALS_OP_H

@@ -260,8 +260,8 @@ static void keep(void *context, uint64_t cookie)
 	kept[n_kept++ % 8] = cookie;
 }
 
-/* A message whose receiver is lost fails while the card still reads it. It does not fail a second
- * time when the card has finished. */
+/* The receiver is lost while the card still reads two messages: the get fails at once, the send when
+ * the card has finished, and neither a second time. */
 TEST(frames_fail_once)
 {
 	struct netsim_config network = faults(0, 20);
@@ -285,9 +285,10 @@ TEST(frames_fail_once)
 	while (n_kept < 2)
 		CHECK_IS(fabric_step(&s.fabric), 1);
 	frames_ended(frames, 0, 0);
-	CHECK_IS(status(&s.w, 1, STAT_OP_USED), 0);
+	CHECK_IS(status(&s.w, 1, STAT_OP_USED), 1);
 	for (uint32_t i = 0; i < n_kept; i++)
 		sent(nic->context, kept[i]);
+	CHECK_IS(status(&s.w, 1, STAT_OP_USED), 0);
 	CHECK_IS(status(&s.w, 1, STAT_DROPPED), 0);
 	CHECK_IS(frames_pending(frames), 0);
 	nic->sent = sent;

@@ -239,6 +239,28 @@ TEST(frames_report_a_failed_ack_behind_its_send)
 	scene_close(&s);
 }
 
+/* The target is lost while the card still reads the message: the ACK that says so waits for
+ * SEND_END (rule 18), also if the death is reported to the block meanwhile. */
+TEST(frames_report_a_lost_ack_behind_its_send)
+{
+	struct scene s;
+
+	scene_open(&s);
+	ask(&s, PUT_LONG);
+	fabric_kill(&s.fabric, ASKED);
+	frames_ended(s.frames, ASKED, 0);
+	CHECK_IS(block_peer_died(&s.w.views[0], ASKED, 0), 0);
+	CHECK_IS(next(&s.w, 0, s.eq), -1);
+	CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
+	CHECK_IS(next(&s.w, 0, s.eq), EVENT_SEND_END);
+	CHECK_IS(s.w.event.ni_fail_type, NI_FAIL);
+	CHECK_IS(next(&s.w, 0, s.eq), EVENT_ACK);
+	CHECK_IS(s.w.event.ni_fail_type, NI_FAIL);
+	CHECK_IS(next(&s.w, 0, s.eq), -1);
+	CHECK_IS(status(&s.w, 0, STAT_FAILED), 2);
+	scene_close(&s);
+}
+
 /* The target dies, and its next life answers an earlier request. */
 TEST(frames_believe_no_answer_of_a_later_life)
 {
@@ -251,7 +273,8 @@ TEST(frames_believe_no_answer_of_a_later_life)
 		ask(&s, (enum kind)kind);
 		answer = answer_to(&s);
 		fabric_kill(&s.fabric, ASKED);
-		link_port_lost(s.frames, ASKED);             /* as when its next life is noticed */
+		frames_ended(s.frames, ASKED, 0);            /* as when its next life is noticed */
+		CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
 		fabric_revive(&s.fabric, ASKED);
 		CHECK_IS(status(&s.w, 0, STAT_OP_USED), 0);
 		while (next(&s.w, 0, s.eq) >= 0)

@@ -350,6 +350,55 @@ def test_verdict_of_global_arrays(program, text, status, says):
     assert verdict_of("ga", text, program) == (status, says)
 
 
+LU_END = ("Finished    3 tests, with the following results:\n"
+          "    {} tests completed and passed residual checks.\n"
+          "    {} tests completed and failed residual checks.\n"
+          "    0 tests skipped because of illegal input values.\n\n\nEND OF TESTS.\n")
+PBLAS_ROW = "  |  PDGEMM           16        {}        {}       0\n"
+BLACS_ROW = "REAL SUM TESTS: 1152 TESTS;  864 PASSED,  288 SKIPPED,    {} FAILED.\n"
+BLACS_ALL = "REAL AMX TESTS: PASSED ALL  5 TESTS.\n"
+GRIDEXIT = " DONE BLACS_GRIDEXIT\n"
+
+
+@pytest.mark.parametrize("program, text, status, says", [
+    ("xdlu", LU_END.format(3, 0), 0, "3 checks, 0 failed"),
+    ("xdlu", LU_END.format(2, 1), 1, "3 checks, 1 failed"),
+    ("xdlu", LU_END.format(0, 0), 1, "0 checks, 0 failed"),
+    ("xdlu", LU_END.format(3, 0).partition("END")[0], 1, "3 checks, 1 failed"),
+    ("dpb3tst", PBLAS_ROW.format(16, 0) + "\n  End of Tests.\n", 0, "16 checks, 0 failed"),
+    ("dpb3tst", PBLAS_ROW.format(15, 1) + "\n  End of Tests.\n", 1, "16 checks, 1 failed"),
+    ("xCbtest", BLACS_ROW.format(0) + BLACS_ALL + GRIDEXIT, 0, "869 checks, 0 failed"),
+    ("xCbtest", BLACS_ROW.format(2) + GRIDEXIT, 1, "866 checks, 2 failed"),
+    ("xCbtest", BLACS_ROW.format(0), 1, "864 checks, 1 failed"),
+    ("xdsvd", "Passed 0.1E-01    8   N\nEnd of tests    \n", 0, "1 checks, 0 failed"),
+    ("xdsvd", "Passed 0.1E-01    8   N\n Test I =  3 has failed\nEnd of tests\n", 1,
+     "2 checks, 1 failed"),
+    ("xdhseqr", "  500  50    2    2    24.39 PASSED\n", 0, "1 checks, 0 failed"),
+    ("xdhseqr", "  500  50    2    2    24.39 FAILED\n", 1, "1 checks, 1 failed"),
+    ("xdhseqr", "", 1, "0 checks, 0 failed"),
+])
+def test_verdict_of_scalapack(program, text, status, says):
+    assert verdict_of("scalapack", text, program) == (status, says)
+
+
+def test_a_missing_source_leaves_out_its_program_alone(monkeypatch, capsys):
+    def fetched(command, check):
+        if "lua5.4" in command:
+            raise subprocess.CalledProcessError(1, command)
+    outcome = common.Outcome(programs.program("zlib"), passed=["all"])
+    monkeypatch.setattr(common.subprocess, "run", fetched)
+    monkeypatch.setattr(programs, "run_program", lambda *arguments: outcome)
+    monkeypatch.setattr(sys, "argv", ["programs.py", "lua", "zlib"])
+    assert programs.main() == 1
+    output = capsys.readouterr()
+    assert "zlib: 1 of 1 tests passed" in output.out and "lua: 0 of" not in output.out
+    assert output.err == "programs: lua: there is no lua5.4_5.4.4.orig.tar.gz\n"
+    monkeypatch.setattr(sys, "argv", ["programs.py", "--fetch", "zlib"])
+    assert programs.main() == 0
+    monkeypatch.setattr(sys, "argv", ["programs.py", "--fetch", "lua", "zlib"])
+    assert programs.main() == 1
+
+
 def test_suite_of_a_source(monkeypatch):
     """A source that this Debian lacks is fetched from another release."""
     commands = []

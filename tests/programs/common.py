@@ -87,13 +87,17 @@ class Outcome:
 
 
 def fetch(program: Program) -> None:
-    """Gets the sources from the user's cache or from Debian."""
+    """Gets the sources from the user's cache or from Debian; raises RuntimeError if one is missing,
+    after a line of debian-source.sh that says why."""
     for source in (program.source, *program.others,
                    *(library.source for library in program.libraries)):
         options = ["--package"] if source.tarball.endswith(".deb") else []
         options += ["--suite", source.suite] if source.suite else []
-        subprocess.run([ROOT / "tools" / "debian-source.sh", *options, source.package,
-                        source.tarball, source.sha256, SOURCES], check=True)
+        try:
+            subprocess.run([ROOT / "tools" / "debian-source.sh", *options, source.package,
+                            source.tarball, source.sha256, SOURCES], check=True)
+        except subprocess.CalledProcessError:
+            raise RuntimeError(f"{program.name}: there is no {source.tarball}") from None
 
 
 def unpack(source: Source, where: Path) -> None:

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from common import WORK, Outcome, Program, fetch, run_program  # noqa: E402
 
 NAMES = ("lua", "zlib", "bzip2", "lz4", "sqlite", "cjson", "lapack", "eigen", "fftw3",
-         "hpcc", "hdf5", "ga")
+         "hpcc", "hdf5", "ga", "scalapack")
 SHORT = ("bzip2", "zlib", "lapack", "eigen")
 LANGUAGES = ("lapack", "eigen")      # built by margay fortran and margay c++
 WANTED = 95       # of 100 tests
@@ -66,11 +66,13 @@ def main() -> int:
     programs = [program(name) for name in chosen.names or (SHORT if chosen.short else NAMES)]
     outcomes = []
     wrong = []
-    for one in programs:
-        fetch(one)
-    if chosen.fetch:
-        return 0
-    for one in programs:
+    for one in list(programs):
+        try:
+            fetch(one)
+        except RuntimeError as error:
+            wrong.append(str(error))
+            programs.remove(one)
+    for one in [] if chosen.fetch else programs:
         print(f"{one.name}: building and testing in {WORK / one.source.folder}", flush=True)
         try:
             outcome = run_program(one, chosen.jobs, chosen.short)
@@ -78,8 +80,9 @@ def main() -> int:
             outcomes.append(outcome)
         except RuntimeError as error:
             wrong.append(str(error))
-    print(table(outcomes))
-    wrong += complaints(outcomes)
+    if not chosen.fetch:
+        print(table(outcomes))
+        wrong += complaints(outcomes)
     for text in wrong:
         print(f"programs: {text}", file=sys.stderr)
     return 1 if wrong else 0

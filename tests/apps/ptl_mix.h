@@ -8,6 +8,7 @@
 #include <string.h>
 #include "check.h"
 #include "job.h"
+#include "random.h"
 
 enum {
 	PT = 4, MOST_RANKS = 4,
@@ -56,21 +57,6 @@ struct op {
 };
 static struct op ops[OPS];
 static uint64_t number;
-
-static unsigned long state;
-
-static uint64_t random64(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state * 0x2545F4914F6CDD1Dull;
-}
-
-static uint64_t below(uint64_t limit)
-{
-	return limit ? (random64() >> 11) % limit : 0;
-}
 
 /* The bytes of message `number` of a rank. */
 static unsigned char byte_of(int rank, uint64_t number, uint64_t at)

@@ -11,8 +11,8 @@
  * With an odd SEED all ranks do the last in "killed", "restarted" and "exits", too.
  *
  * Every operation ends once: SEND_END, then ACK, or REPLY_END. Only those of VICTIM may fail.
- * Nothing is written into memory whose descriptor was unlinked or updated. What a rank fetches is
- * what was there. At the end nothing is pending. Each rank then prints "ok".
+ * Once a descriptor was unlinked or updated, its old memory does not change. A rank fetches the bytes
+ * that its target offers. At the end nothing is pending. Each rank then prints "ok".
  */
 #include "ptl_turmoil.h"
 #include <unistd.h>
@@ -259,7 +259,7 @@ static bool lasts(int rank)
 static void await_done(void)
 {
 	static unsigned char none[8];
-	bool told[64] = { false };
+	bool told[MOST_RANKS] = { false };
 	int missing;
 
 	do {
@@ -376,6 +376,7 @@ int main(int argc, char **argv)
 	victim = how == NONE ? -1 : atoi(argv[4]);
 	me = margay_rank();
 	n = margay_size();
+	CHECK(n > 1 && n <= MOST_RANKS);
 	number = ((uint64_t)me << 8 | (life ? (uint64_t)atoi(life) : 1)) << 32;
 	state = seed * 0x9E3779B97F4A7C15ull + (number + 1) * 0xD1B54A32D192ED03ull;
 	for (int i = 0; i < 10; i++)

@@ -12,8 +12,10 @@
 #include <string.h>
 #include "check.h"
 #include "job.h"
+#include "random.h"
 
-enum { PT = 4, SIZE = 1 << 20, PIECES = 37, CHUNKS = 256, EVENTS = 2000, TARGET_EVENTS = 16000 };
+enum { MOST_RANKS = 64, PT = 4, SIZE = 1 << 20, PIECES = 37, CHUNKS = 256,
+       EVENTS = 2000, TARGET_EVENTS = 16000 };
 enum { FENCE = 0xDD, EMPTY = 0x5A, SOURCE = 0x77 }; /* bytes */
 enum kind { OPEN, PIECED, PLACES, SOURCES, LOG, BOX, KINDS }; /* match bits, too */
 enum { BOXES = 4, OFFERS = BOX + BOXES, BITS_DONE = 100 };
@@ -49,8 +51,8 @@ static int victim;                   /* the rank that may die, or -1 */
 static bool overrun;                 /* the target's queue has lost events */
 static ptl_handle_eq_t eq, target_eq;
 static struct offer offers[OFFERS];
-static bool done_from[64];
-static unsigned long seed, state;
+static bool done_from[MOST_RANKS];
+static unsigned long seed;
 static uint64_t poked[4], in_use;    /* for the figures that are printed */
 
 static void drain_target(void);
@@ -64,19 +66,6 @@ static _Noreturn void stop(const char *format, ...)
 	vfprintf(stderr, format, args);
 	fprintf(stderr, "\n");
 	exit(1);
-}
-
-static uint64_t random64(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state * 0x2545F4914F6CDD1Dull;
-}
-
-static uint64_t below(uint64_t limit)
-{
-	return limit ? (random64() >> 11) % limit : 0;
 }
 
 /* ---- memory ---- */

@@ -16,22 +16,41 @@ typedef uint64_t __attribute__((may_alias, aligned(1))) word;
 typedef uint32_t __attribute__((may_alias, aligned(1))) half;
 typedef uint16_t __attribute__((may_alias, aligned(1))) quarter;
 
-/* All loads come before all stores, so overlap within one block is harmless. */
-static inline void copy_block(uint8_t *to, const uint8_t *from)
+/* 32 bytes at the start, and 32 at `last`. All loads come before all stores, so they may overlap. */
+static inline void copy_halves(uint8_t *to, const uint8_t *from, uint64_t last)
 {
-	const word *f = (const word *)from;
-	word *t = (word *)to;
+	const word *f = (const word *)from, *g = (const word *)(from + last);
+	word *t = (word *)to, *u = (word *)(to + last);
 	uint64_t a = f[0], b = f[1], c = f[2], d = f[3];
-	uint64_t e = f[4], g = f[5], h = f[6], i = f[7];
+	uint64_t e = g[0], h = g[1], i = g[2], j = g[3];
 
 	t[0] = a, t[1] = b, t[2] = c, t[3] = d;
-	t[4] = e, t[5] = g, t[6] = h, t[7] = i;
+	u[0] = e, u[1] = h, u[2] = i, u[3] = j;
 }
 
-/* Fewer than 8 bytes, by two overlapping accesses: all loads before all stores. */
-static inline void copy_few(uint8_t *to, const uint8_t *from, uint64_t bytes)
+static inline void copy_block(uint8_t *to, const uint8_t *from)
 {
-	if (bytes >= 4) {
+	copy_halves(to, from, BLOCK / 2);
+}
+
+/* At most 64 bytes, by two accesses of a size that may overlap, or two groups of them. */
+static inline void copy_rest(uint8_t *to, const uint8_t *from, uint64_t bytes)
+{
+	if (bytes >= 32) {
+		copy_halves(to, from, bytes - 32);
+	} else if (bytes >= 16) {
+		const word *f = (const word *)from, *l = (const word *)(from + bytes - 16);
+		word *t = (word *)to, *m = (word *)(to + bytes - 16);
+		uint64_t a = f[0], b = f[1], c = l[0], d = l[1];
+
+		t[0] = a, t[1] = b;
+		m[0] = c, m[1] = d;
+	} else if (bytes >= 8) {
+		uint64_t first = *(const word *)from, last = *(const word *)(from + bytes - 8);
+
+		*(word *)to = first;
+		*(word *)(to + bytes - 8) = last;
+	} else if (bytes >= 4) {
 		uint32_t first = *(const half *)from, last = *(const half *)(from + bytes - 4);
 
 		*(half *)to = first;
@@ -52,11 +71,9 @@ void port_copy(void *to, const void *from, uint64_t bytes)
 	uint8_t *t = to;
 	const uint8_t *f = from;
 
-	for (; bytes >= BLOCK; bytes -= BLOCK, t += BLOCK, f += BLOCK)
+	for (; bytes > BLOCK; bytes -= BLOCK, t += BLOCK, f += BLOCK)
 		copy_block(t, f);
-	for (; bytes >= 8; bytes -= 8, t += 8, f += 8)
-		*(word *)t = *(const word *)f;
-	copy_few(t, f, bytes);
+	copy_rest(t, f, bytes);
 }
 
 void port_move(void *to, const void *from, uint64_t bytes)
@@ -65,13 +82,11 @@ void port_move(void *to, const void *from, uint64_t bytes)
 	const uint8_t *f = from;
 
 	/* Copying forwards is right unless the target begins inside the source. */
-	if ((uint64_t)(t - f) >= bytes) {
+	if (bytes > BLOCK && (uint64_t)(t - f) >= bytes) {
 		port_copy(to, from, bytes);
 		return;
 	}
-	for (; bytes >= BLOCK; bytes -= BLOCK)
+	for (; bytes > BLOCK; bytes -= BLOCK)
 		copy_block(t + bytes - BLOCK, f + bytes - BLOCK);
-	for (; bytes >= 8; bytes -= 8)
-		*(word *)(t + bytes - 8) = *(const word *)(f + bytes - 8);
-	copy_few(t, f, bytes);
+	copy_rest(t, f, bytes);
 }

@@ -25,7 +25,7 @@ struct client {
 	struct timeval timeout;    /* of all calls, once CLSET_TIMEOUT has set it */
 	int timeout_set;
 	struct rpc_err error;
-	char *buffer;
+	char *buffer;              /* LINK_HEAD bytes, then a call of at most `size` */
 	size_t size;
 };
 
@@ -42,17 +42,17 @@ static struct client *of(CLIENT *client)
  * Returns how many bytes. */
 static size_t begin(struct client *c, rpcproc_t procedure, int empty)
 {
-	int32_t *words = (int32_t *)c->buffer;
+	uint32_t *words = (uint32_t *)(c->buffer + LINK_HEAD);
 
-	IXDR_PUT_U_INT32(words, last_xid);
-	IXDR_PUT_ENUM(words, CALL);
-	IXDR_PUT_U_INT32(words, RPC_MSG_VERSION);
-	IXDR_PUT_U_INT32(words, c->program);
-	IXDR_PUT_U_INT32(words, c->version);
-	IXDR_PUT_U_INT32(words, procedure);
+	words[0] = vrpc_word(last_xid);
+	words[1] = vrpc_word(CALL);
+	words[2] = vrpc_word(RPC_MSG_VERSION);
+	words[3] = vrpc_word((uint32_t)c->program);
+	words[4] = vrpc_word((uint32_t)c->version);
+	words[5] = vrpc_word((uint32_t)procedure);
 	if (!empty)
 		return HEAD_BYTES;
-	memset(words, 0, EMPTY_BYTES);          /* AUTH_NONE and no bytes, twice */
+	memset(words + 6, 0, EMPTY_BYTES);      /* AUTH_NONE and no bytes, twice */
 	return HEAD_BYTES + EMPTY_BYTES;
 }
 
@@ -67,11 +67,11 @@ static size_t encoded(struct client *c, rpcproc_t procedure, xdrproc_t xargs, vo
 		char *larger;
 		XDR xdrs;
 
-		xdrmem_create(&xdrs, c->buffer + at, (u_int)(c->size - at), XDR_ENCODE);
+		xdrmem_create(&xdrs, c->buffer + LINK_HEAD + at, (u_int)(c->size - at), XDR_ENCODE);
 		if (empty ? (*xargs)(&xdrs, args) :
 		    AUTH_MARSHALL(auth, &xdrs) && AUTH_WRAP(auth, &xdrs, xargs, args))
 			return at + XDR_GETPOS(&xdrs);
-		if (c->size >= LINK_MOST || !(larger = realloc(c->buffer, size)))
+		if (c->size >= LINK_MOST || !(larger = realloc(c->buffer, LINK_HEAD + size)))
 			return 0;
 		c->buffer = larger;
 		c->size = size;
@@ -135,7 +135,7 @@ static enum clnt_stat decode(struct client *c, char *bytes, size_t count, xdrpro
 }
 
 /* The reply to this call; replies to calls that have timed out are dropped. */
-static enum clnt_stat reply(struct client *c, struct limit limit, xdrproc_t xresults, void *results)
+static enum clnt_stat reply(struct client *c, struct limit *limit, xdrproc_t xresults, void *results)
 {
 	enum clnt_stat status;
 	uint32_t xid;
@@ -150,7 +150,7 @@ static enum clnt_stat reply(struct client *c, struct limit limit, xdrproc_t xres
 		if (result)
 			return failed(c, RPC_CANTRECV, result);
 		memcpy(&xid, bytes, sizeof(xid));
-		if (count >= sizeof(xid) && ntohl(xid) == last_xid)
+		if (count >= sizeof(xid) && vrpc_word(xid) == last_xid)
 			break;
 		vrpc_link_release(c->rank, WAY_REPLY, 1);    /* the server may need the room */
 	}
@@ -173,8 +173,7 @@ static enum clnt_stat call(CLIENT *client, rpcproc_t procedure, xdrproc_t xargs,
 	ms = timeout.tv_sec * 1000LL + (timeout.tv_usec + 999) / 1000;
 	if (ms > 0x7fffffff || ms < 0)
 		ms = 0x7fffffff;
-	if (ms)
-		limit.end = vrpc_now() + ms;
+	limit.whole = (int)ms;
 	for (int refreshed = 0;; refreshed++) {
 		enum clnt_stat status;
 		struct rpc_msg none = { .rm_xid = 0 };
@@ -183,7 +182,7 @@ static enum clnt_stat call(CLIENT *client, rpcproc_t procedure, xdrproc_t xargs,
 		bytes = encoded(c, procedure, xargs, args);
 		if (!bytes)
 			return failed(c, RPC_CANTENCODEARGS, VMMC_OK);
-		result = vrpc_link_send(c->rank, WAY_CALL, c->buffer, bytes, limit);
+		result = vrpc_link_send(c->rank, WAY_CALL, c->buffer + LINK_HEAD, bytes, &limit);
 		if (result == VMMC_ETIMEDOUT)
 			return failed(c, RPC_TIMEDOUT, result);
 		if (result)
@@ -192,7 +191,7 @@ static enum clnt_stat call(CLIENT *client, rpcproc_t procedure, xdrproc_t xargs,
 			return c->error.re_status = RPC_SUCCESS;
 		if (!ms)
 			return failed(c, RPC_TIMEDOUT, VMMC_OK);
-		status = reply(c, limit, xresults, results);
+		status = reply(c, &limit, xresults, results);
 		if (status != RPC_AUTHERROR || refreshed == 2 ||
 		    !AUTH_REFRESH(client->cl_auth, &none))
 			return status;
@@ -292,7 +291,7 @@ static CLIENT *create(int rank, rpcprog_t program, rpcvers_t version, int timeou
 		return not_created(RPC_SYSTEMERROR, result == VMMC_EDEAD ? ECONNREFUSED : ENOMEM);
 	c = calloc(1, sizeof(*c));
 	if (c)
-		c->buffer = malloc(FIRST_BYTES);
+		c->buffer = malloc(LINK_HEAD + FIRST_BYTES);
 	if (!c || !c->buffer) {
 		free(c);
 		return not_created(RPC_SYSTEMERROR, ENOMEM);

@@ -19,6 +19,7 @@ struct head {
 	uint32_t taken;            /* chunks of the other direction that the sender has taken */
 	uint64_t sum;
 };
+_Static_assert(sizeof(struct head) == LINK_HEAD, "");
 
 struct chunk {
 	struct head head;
@@ -92,14 +93,16 @@ int vrpc_link_connect(int rank, int timeout)
 }
 
 /* Milliseconds that a wait may take now; negative: no limit. */
-static int timeout_of(struct limit limit)
+static int timeout_of(struct limit *limit)
 {
-	int64_t left;
+	int64_t now;
 
-	if (!limit.end)
-		return limit.part;
-	left = limit.end - vrpc_now();
-	return left > 0 ? (int)left : 0;
+	if (!limit->whole)
+		return limit->part;
+	now = vrpc_now();
+	if (!limit->end)
+		limit->end = now + limit->whole;
+	return limit->end > now ? (int)(limit->end - now) : 0;
 }
 
 /* ---- arrivals ---- */
@@ -175,30 +178,28 @@ static int has_room(void *argument)
 	return peer->sent[room->way] - peer->taken[room->way] < BUFFERS;
 }
 
-static int send_chunk(int rank, enum way way, const char *bytes, uint32_t count, uint32_t left,
+/* Sends `count` bytes. Their head is made in front of them. */
+static int send_chunk(int rank, enum way way, char *bytes, uint32_t count, uint32_t left,
                       uint32_t first)
 {
 	struct peer *peer = &peers[rank];
 	uint32_t number = peer->sent[way] + 1;
 	vmmc_proxy_t to = peer->proxy + offsetof(struct part, chunks) +
 		((uint64_t)way * BUFFERS + number % BUFFERS) * sizeof(struct chunk);
-	struct {
-		struct head head;
-		char data[SHORT];
-	} message = { .head = { .number = number, .bytes = count | first, .left = left,
-	                        .taken = peer->received[!way] + peer->open[!way] } };
-	size_t size = sizeof(struct head);
+	struct head *head = (struct head *)(bytes - sizeof(*head));
+	size_t size = sizeof(*head);
 	int result = VMMC_OK;
 
-	if (count <= SHORT) {
-		memcpy(message.data, bytes, count);
-		size += (count + 7) & ~7u;
-	} else {
-		result = SendMsg(bytes, to + sizeof(struct head), count);
-	}
-	message.head.sum = sum_of(&message.head, message.data);
+	if (count > SHORT)
+		result = SendMsg(bytes, to + sizeof(*head), count);
+	else
+		for (size += count; size % 8; size++)
+			((char *)head)[size] = 0;
+	*head = (struct head){ .number = number, .bytes = count | first, .left = left,
+	                       .taken = peer->received[!way] + peer->open[!way] };
+	head->sum = sum_of(head, bytes);
 	if (!result)
-		result = SendMsg(&message, to, size);
+		result = SendMsg(head, to, size);
 	if (!result)
 		peer->sent[way] = number;
 	return result;
@@ -213,7 +214,7 @@ static int may_go_on(void *argument)
 	return has_room(room) || (room->way == WAY_CALL && next_chunk(room->rank, WAY_REPLY));
 }
 
-static int await_room(struct room *room, struct limit limit)
+static int await_room(struct room *room, struct limit *limit)
 {
 	struct chunk *unread;
 	int result = VMMC_OK;
@@ -229,10 +230,9 @@ static int await_room(struct room *room, struct limit limit)
 	return result;
 }
 
-int vrpc_link_send(int rank, enum way way, const void *bytes, size_t count, struct limit limit)
+int vrpc_link_send(int rank, enum way way, char *bytes, size_t count, struct limit *limit)
 {
 	struct room room = { .rank = rank, .way = way };
-	const char *from = bytes;
 	uint32_t first = FIRST;
 	int result;
 
@@ -242,11 +242,11 @@ int vrpc_link_send(int rank, enum way way, const void *bytes, size_t count, stru
 		result = await_room(&room, limit);
 		if (result)
 			return result;
-		result = send_chunk(rank, way, from, now, (uint32_t)count, first);
+		result = send_chunk(rank, way, bytes, now, (uint32_t)count, first);
 		if (result)
 			return result;
 		first = 0;
-		from += now;
+		bytes += now;
 		count -= now;
 	} while (count);
 	return VMMC_OK;
@@ -267,7 +267,7 @@ static int is_there(void *argument)
 }
 
 /* Waits for the next chunk. */
-static int await_chunk(int rank, enum way way, struct limit limit, struct chunk **chunk)
+static int await_chunk(int rank, enum way way, struct limit *limit, struct chunk **chunk)
 {
 	struct room room = { .rank = rank, .way = way };
 	int result = VMMC_OK;
@@ -285,7 +285,7 @@ static int await_chunk(int rank, enum way way, struct limit limit, struct chunk 
 }
 
 /* Gathers a message of several chunks, of which the first has arrived. */
-static int gather(int rank, enum way way, struct limit limit, size_t total)
+static int gather(int rank, enum way way, struct limit *limit, size_t total)
 {
 	char *all = total > LINK_MOST ? NULL : malloc(total);
 	struct chunk *chunk;
@@ -311,7 +311,7 @@ static int gather(int rank, enum way way, struct limit limit, size_t total)
 	return all ? VMMC_OK : VMMC_ENOSPACE;
 }
 
-int vrpc_link_receive(int rank, enum way way, struct limit limit, char **bytes, size_t *count)
+int vrpc_link_receive(int rank, enum way way, struct limit *limit, char **bytes, size_t *count)
 {
 	struct chunk *chunk;
 	int result;

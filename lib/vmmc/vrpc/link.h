@@ -19,14 +19,24 @@
 #include <stdint.h>
 #include <time.h>
 
-enum { LINK_MOST = 64 << 20 };             /* bytes of a message */
+enum {
+	LINK_MOST = 64 << 20,              /* bytes of a message */
+	LINK_HEAD = 24                     /* bytes before a message that is sent */
+};
 enum way { WAY_CALL, WAY_REPLY };
 
 /* How long a message may take. */
 struct limit {
 	int part;                  /* ms to wait for each part of it; negative: no limit */
-	int64_t end;               /* when a wait ends, by vrpc_now; 0: `part` says so */
+	int whole;                 /* ms for all of it, from the first wait on; 0: `part` counts */
+	int64_t end;               /* of the whole, by vrpc_now; 0 before the first wait */
 };
+
+/* A word as XDR has it. */
+static inline uint32_t vrpc_word(uint32_t value)
+{
+	return __builtin_bswap32(value);
+}
 
 /* Milliseconds of a clock that only moves forward. */
 static inline int64_t vrpc_now(void)
@@ -43,16 +53,17 @@ int vrpc_link_open(void);
 /* Prepares to send to a rank: imports its area, for at most `timeout` ms. */
 int vrpc_link_connect(int rank, int timeout);
 
-/* Sends a message; waits for room within the limit. VMMC_*; after VMMC_ETIMEDOUT nothing was sent,
- * or the rest never will be, and the receiver skips it. */
-int vrpc_link_send(int rank, enum way way, const void *bytes, size_t count, struct limit limit);
+/* Sends a message; waits for room within the limit. Overwrites the LINK_HEAD bytes before it, which
+ * begin at a multiple of 8, and the bytes behind it up to the next multiple of 8. VMMC_*; after
+ * VMMC_ETIMEDOUT nothing was sent, or the rest never will be, and the receiver skips it. */
+int vrpc_link_send(int rank, enum way way, char *bytes, size_t count, struct limit *limit);
 
 /* 1 if a chunk of a message from `rank` has arrived. */
 int vrpc_link_has(int rank, enum way way);
 
 /* Waits for a message; it lies at *bytes until vrpc_link_release. VMMC_OK, VMMC_ETIMEDOUT,
  * VMMC_EDEAD, VMMC_ENOSPACE: no memory for it. */
-int vrpc_link_receive(int rank, enum way way, struct limit limit, char **bytes, size_t *count);
+int vrpc_link_receive(int rank, enum way way, struct limit *limit, char **bytes, size_t *count);
 
 /* Skips a chunk of a message that has arrived; its sender does not learn of it. */
 void vrpc_link_skip(int rank, enum way way);

@@ -16,9 +16,11 @@
 
 int _rpc_dtablesize(void);         /* libtirpc's */
 
-enum { FIRST_BYTES = 4096 };
-
-static const struct limit call_limit = { .part = 10000 }, room_limit = { .part = 1000 };
+enum {
+	FIRST_BYTES = 4096,
+	CALL_MS = 10000, ROOM_MS = 1000,       /* to wait for each part of a call, and of a reply */
+	HEAD_BYTES = 10 * BYTES_PER_XDR_UNIT   /* of a call with empty credentials and verifier */
+};
 
 static struct {
 	SVCXPRT transport;
@@ -34,7 +36,7 @@ static struct {
 	XDR xdrs;                  /* of the call */
 	char *call;
 	size_t call_bytes;
-	char *buffer;              /* for replies */
+	char *buffer;              /* LINK_HEAD bytes, then a reply of at most `size` */
 	size_t size;
 } server = { .caller = -1 };
 
@@ -45,11 +47,36 @@ int svc_vmmc_caller(void)
 
 /* ---- operations of a SVCXPRT ---- */
 
+/* The words before the arguments: here if credentials and verifier are empty, as in most calls.
+ * Returns how many bytes; 0: this is another call, or none. */
+static u_int decode_head(struct rpc_msg *message)
+{
+	static const char empty[4 * BYTES_PER_XDR_UNIT];
+	const volatile uint32_t *words = (const volatile uint32_t *)server.call;
+	struct call_body *call = &message->rm_call;
+
+	if (server.call_bytes < HEAD_BYTES || words[1] != vrpc_word(CALL) ||
+	    words[2] != vrpc_word(RPC_MSG_VERSION) ||
+	    memcmp(server.call + HEAD_BYTES - sizeof(empty), empty, sizeof(empty)))
+		return 0;
+	message->rm_xid = vrpc_word(words[0]);
+	message->rm_direction = CALL;
+	call->cb_rpcvers = RPC_MSG_VERSION;
+	call->cb_prog = vrpc_word(words[3]);
+	call->cb_vers = vrpc_word(words[4]);
+	call->cb_proc = vrpc_word(words[5]);
+	call->cb_cred.oa_flavor = call->cb_verf.oa_flavor = AUTH_NONE;
+	call->cb_cred.oa_length = call->cb_verf.oa_length = 0;
+	return HEAD_BYTES;
+}
+
 static bool_t receive(SVCXPRT *transport, struct rpc_msg *message)
 {
+	u_int head = decode_head(message);
+
 	(void)transport;
-	xdrmem_create(&server.xdrs, server.call, (u_int)server.call_bytes, XDR_DECODE);
-	if (!xdr_callmsg(&server.xdrs, message))
+	xdrmem_create(&server.xdrs, server.call + head, (u_int)server.call_bytes - head, XDR_DECODE);
+	if (!head && !xdr_callmsg(&server.xdrs, message))
 		return FALSE;
 	server.xid = message->rm_xid;
 	return TRUE;
@@ -79,15 +106,16 @@ static bool_t encode_head(XDR *xdrs, const struct rpc_msg *message)
 {
 	const struct opaque_auth *verifier = &message->acpted_rply.ar_verf;
 	struct rpc_msg head;
-	int32_t *words = verifier->oa_length ? NULL : XDR_INLINE(xdrs, 6 * BYTES_PER_XDR_UNIT);
+	uint32_t *words = verifier->oa_length ? NULL :
+		(uint32_t *)XDR_INLINE(xdrs, 6 * BYTES_PER_XDR_UNIT);
 
 	if (words) {
-		IXDR_PUT_U_INT32(words, message->rm_xid);
-		IXDR_PUT_ENUM(words, REPLY);
-		IXDR_PUT_ENUM(words, MSG_ACCEPTED);
-		IXDR_PUT_ENUM(words, verifier->oa_flavor);
-		IXDR_PUT_U_INT32(words, 0);
-		IXDR_PUT_ENUM(words, SUCCESS);
+		words[0] = vrpc_word(message->rm_xid);
+		words[1] = vrpc_word(REPLY);
+		words[2] = vrpc_word(MSG_ACCEPTED);
+		words[3] = vrpc_word((uint32_t)verifier->oa_flavor);
+		words[4] = 0;
+		words[5] = vrpc_word(SUCCESS);
 		return TRUE;
 	}
 	head = *message;
@@ -115,17 +143,19 @@ static bool_t reply(SVCXPRT *transport, struct rpc_msg *message)
 		return FALSE;
 	message->rm_xid = server.xid;
 	for (;;) {
-		xdrmem_create(&xdrs, server.buffer, (u_int)server.size, XDR_ENCODE);
+		xdrmem_create(&xdrs, server.buffer + LINK_HEAD, (u_int)server.size, XDR_ENCODE);
 		if (encode(transport, message, &xdrs))
 			break;
-		if (server.size >= LINK_MOST || !(larger = realloc(server.buffer, server.size * 4)))
+		if (server.size >= LINK_MOST ||
+		    !(larger = realloc(server.buffer, LINK_HEAD + server.size * 4)))
 			return FALSE;
 		server.buffer = larger;
 		server.size *= 4;
 	}
 	/* A caller that does not take its reply has given up. */
-	server.replied = vrpc_link_send(server.caller, WAY_REPLY, server.buffer, XDR_GETPOS(&xdrs),
-	                                room_limit) == VMMC_OK;
+	server.replied = vrpc_link_send(server.caller, WAY_REPLY, server.buffer + LINK_HEAD,
+	                                XDR_GETPOS(&xdrs),
+	                                &(struct limit){ .part = ROOM_MS }) == VMMC_OK;
 	return server.replied;
 }
 
@@ -155,7 +185,7 @@ SVCXPRT *svc_vmmc_create(void)
 
 	if (server.created)
 		return transport;
-	if (vrpc_link_open() != VMMC_OK || !(server.buffer = malloc(FIRST_BYTES)))
+	if (vrpc_link_open() != VMMC_OK || !(server.buffer = malloc(LINK_HEAD + FIRST_BYTES)))
 		return NULL;
 	server.size = FIRST_BYTES;
 	server.ranks = margay_size();
@@ -199,7 +229,8 @@ static void serve(int rank)
 		vrpc_link_skip(rank, WAY_CALL);
 		return;
 	}
-	if (vrpc_link_receive(rank, WAY_CALL, call_limit, &server.call, &server.call_bytes) != VMMC_OK) {
+	if (vrpc_link_receive(rank, WAY_CALL, &(struct limit){ .part = CALL_MS }, &server.call,
+	                      &server.call_bytes) != VMMC_OK) {
 		vrpc_link_release(rank, WAY_CALL, 0);
 		return;
 	}

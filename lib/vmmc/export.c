@@ -1,6 +1,6 @@
 /*
- * Exports, and the requests of other ranks: imports and unimports, which a handler of the queue
- * `requests` answers while the program computes. Owns vmmc.exports and vmmc.slots.
+ * Exports, and the requests of other ranks: imports and unimports, which handlers answer while the
+ * program computes. Owns vmmc.exports, vmmc.slots and vmmc.asked.
  *
  * The kernel keeps others out: a grant's entries name the importer, and their descriptor is just
  * the area. So a message from another rank, with other match bits, or with bytes outside of the
@@ -152,11 +152,14 @@ static void not_taken(const ptl_event_t *event)
 		take_back(&export->grants[rank]);
 }
 
+/* A request gets its turn in the queue of notifications. So all that its rank has sent before are
+ * counted when its import ends, and its credits are not given away twice. A rank that waits for its
+ * turn gets no second one for VMMC_PING_MS, so it cannot fill that queue. If notifications of others
+ * overrun the queue, a turn is lost, and the request comes again. */
 void vmmc_on_request(ptl_event_t *event)
 {
-	static struct answer answer;    /* read by the put at once, or before the next request */
-	uint32_t number = (uint32_t)event->hdr_data;
-	char name[VMMC_NAME_BYTES];
+	struct asked *asked;
+	int64_t now;
 	int rank;
 
 	if (event->type == PTL_EVENT_ACK && event->ni_fail_type != PTL_NI_OK)
@@ -164,24 +167,48 @@ void vmmc_on_request(ptl_event_t *event)
 	if (event->type != PTL_EVENT_PUT_END || event->ni_fail_type != PTL_NI_OK)
 		return;
 	rank = sender(event);
-	if (rank < 0 || vmmc.counting)          /* the request comes again */
+	if (rank < 0)
+		return;
+	asked = &vmmc.asked[rank];
+	now = vmmc_now();
+	if (asked->header && now - asked->at < VMMC_PING_MS)
 		return;
 	vmmc.lives[rank] = LIFE_SEEN;
-	switch (event->hdr_data >> 32) {
+	*asked = (struct asked){ .header = event->hdr_data, .bits = event->match_bits, .at = now };
+	if (vmmc_put(vmmc.quiet, NULL, 0, PTL_NO_ACK_REQ, margay_process(vmmc.rank), PORTAL_TURN, 0,
+	             0, (uint64_t)rank) != PTL_OK)
+		asked->header = 0;
+}
+
+void vmmc_on_turn(uint64_t rank)
+{
+	static struct answer answer;    /* read by the put at once, or before the next request */
+	char name[VMMC_NAME_BYTES];
+	struct asked asked;
+	uint32_t number;
+
+	if (rank >= (uint64_t)vmmc.size)
+		return;
+	asked = vmmc.asked[rank];
+	vmmc.asked[rank].header = 0;
+	if (vmmc.counting)                      /* the request comes again */
+		return;
+	number = (uint32_t)asked.header;
+	switch (asked.header >> 32) {
 	case KIND_IMPORT:
-		memcpy(name, &vmmc.slots[(size_t)rank * VMMC_NAME_BYTES], sizeof(name));
+		memcpy(name, &vmmc.slots[rank * VMMC_NAME_BYTES], sizeof(name));
 		name[sizeof(name) - 1] = 0;
-		answer = admit(rank, name, number);
+		answer = admit((int)rank, name, number);
 		break;
 	case KIND_UNIMPORT:
-		unimport(rank, event->match_bits);
+		unimport((int)rank, asked.bits);
 		answer = (struct answer){ .result = VMMC_OK };
 		break;
 	default:
 		return;
 	}
-	vmmc_put(vmmc.answering, &answer, sizeof(answer), PTL_ACK_REQ, event->initiator,
-	         PORTAL_ANSWER, number, 0, answer_header(answer.bits, rank));
+	vmmc_put(vmmc.answering, &answer, sizeof(answer), PTL_ACK_REQ, margay_process((int)rank),
+	         PORTAL_ANSWER, number, 0, answer_header(answer.bits, (int)rank));
 }
 
 /* ---- calls ---- */

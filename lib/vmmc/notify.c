@@ -22,13 +22,13 @@ static void push(const struct notice *notice)
 {
 	struct grant *grant = grant_of(notice);
 
-	if (vmmc.waiting_end - vmmc.waiting_first == VMMC_WAITING)
+	if (vmmc.waiting_end - vmmc.waiting_first == VMMC_NOTIFICATIONS)
 		return;                 /* an importer has exceeded its credits */
 	if (grant)
 		__atomic_fetch_add(&grant->pending, 1, __ATOMIC_RELAXED);
 	else
 		__atomic_fetch_sub(&vmmc.credits_left, 1, __ATOMIC_RELAXED);
-	vmmc.waiting[vmmc.waiting_end % VMMC_WAITING] = *notice;
+	vmmc.waiting[vmmc.waiting_end % VMMC_NOTIFICATIONS] = *notice;
 	vmmc.waiting_end++;
 }
 
@@ -72,7 +72,7 @@ static void drain(void)
 {
 	vmmc.draining = 1;
 	while (!vmmc.blocked && vmmc.waiting_first != vmmc.waiting_end) {
-		struct notice notice = vmmc.waiting[vmmc.waiting_first % VMMC_WAITING];
+		struct notice notice = vmmc.waiting[vmmc.waiting_first % VMMC_NOTIFICATIONS];
 
 		vmmc.waiting_first++;
 		call(&notice);
@@ -90,6 +90,10 @@ void vmmc_on_notice(ptl_event_t *event)
 
 	if (event->type != PTL_EVENT_PUT_END || event->ni_fail_type != PTL_NI_OK)
 		return;
+	if (event->pt_index == PORTAL_TURN) {
+		vmmc_on_turn(event->hdr_data);
+		return;
+	}
 	push(&notice);
 	if (!vmmc.draining)
 		drain();

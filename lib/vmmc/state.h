@@ -9,6 +9,7 @@
  *   PORTAL_CONTROL  requests, a slot for each rank  <-- vmmc_import, vmmc_unimport
  *   PORTAL_PING     no memory; acknowledges         <-- vmmc_fence, waits
  *   PORTAL_COPY     copies, of this process only    <-- itself
+ *   PORTAL_TURN     turns of requests (export.c)    <-- itself
  *   answer                                          --> PORTAL_ANSWER, an entry for each request
  *   revocation, credit                              --> PORTAL_ANSWER, an entry for each import
  *
@@ -21,11 +22,8 @@
 #include <portals3.h>
 #include <vmmc.h>
 
-enum { PORTAL_DATA = 16, PORTAL_CONTROL, PORTAL_PING, PORTAL_ANSWER, PORTAL_COPY };
-
-/* The ring of queued notifications. Those of an import that has ended may come after its credits were
- * given to another one, but no more of them than the queue holds. */
-enum { VMMC_WAITING = 2 * VMMC_NOTIFICATIONS };
+enum { PORTAL_DATA = 16, PORTAL_CONTROL, PORTAL_PING, PORTAL_ANSWER, PORTAL_COPY,
+       PORTAL_TURN };
 
 /* Copies for synchronous sends over a card, and the longest such send. */
 enum { VMMC_COPIES = 64, VMMC_COPY_BYTES = 16384, VMMC_MOST_COPIED = 256 << 10 };
@@ -101,6 +99,13 @@ struct notice {
 	int rank;
 };
 
+/* A request that waits for its turn. */
+struct asked {
+	uint64_t header;           /* its hdr_data; 0: there is none */
+	uint64_t bits;             /* its match bits */
+	int64_t at;                /* when it came, by vmmc_now */
+};
+
 struct send {
 	volatile int32_t *completion;
 	uint32_t taken;
@@ -129,19 +134,20 @@ struct vmmc {
 	uint8_t *lives;            /* enum life, by rank */
 
 	/* arrivals: messages without notice, answers, credits; calls: acks of requests and pings.
-	 * With handlers: requests, notices, sent (ends of long sends), refused (messages that asked
-	 * for an ack and were discarded). copied: ends of sends from copies, none over shared
-	 * memory */
+	 * With handlers: requests, notices (also turns of requests), sent (ends of long sends),
+	 * refused (messages that asked for an ack and were discarded). copied: ends of sends from
+	 * copies, none over shared memory */
 	ptl_handle_eq_t arrivals, calls, requests, notices, sent, refused, copied;
 
 	/* All of memory: sources of messages, of those that ask, of those that are long, of
 	 * copies, of requests, of answers */
 	ptl_handle_md_t quiet, asking, told, from_copy, requesting, answering;
-	ptl_handle_me_t control, ping, copy;
+	ptl_handle_me_t control, ping, copy, turn;
 
 	struct export *exports;
 	struct import *imports;
 	char *slots;               /* of requests: VMMC_NAME_BYTES for each rank */
+	struct asked *asked;       /* by rank */
 	struct call call;
 	int pinging;               /* the rank that is being pinged; -1: none */
 
@@ -151,7 +157,7 @@ struct vmmc {
 	char *copies;              /* VMMC_COPIES of them; null: a put reads its source at once */
 	uint32_t free_copies[VMMC_COPIES], copies_left; /* the application's thread only */
 
-	struct notice *waiting;    /* a ring of VMMC_WAITING */
+	struct notice *waiting;    /* a ring of VMMC_NOTIFICATIONS */
 	volatile uint32_t waiting_first, waiting_end;
 	volatile int blocked, draining;
 	volatile int counting;     /* a grant is being changed outside of handlers */
@@ -212,8 +218,9 @@ int vmmc_ping(int rank, uint64_t header);
  * before the message was sent, the rank has left, and may come back. */
 void vmmc_learn(int rank, ptl_ni_fail_t fail, int seen);
 
-/* export.c: the handler of `requests`; the end of all exports */
+/* export.c: the handler of `requests`; the turn of a rank's request; the end of all exports */
 void vmmc_on_request(ptl_event_t *event);
+void vmmc_on_turn(uint64_t rank);
 void vmmc_unexport_all(void);
 struct export *vmmc_find_export(uint64_t bits);
 

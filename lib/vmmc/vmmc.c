@@ -108,9 +108,8 @@ static int queues(void)
 	} all[] = {
 		{ &vmmc.arrivals, ARRIVALS, PTL_EQ_HANDLER_NONE },
 		{ &vmmc.calls, CALLS, PTL_EQ_HANDLER_NONE },
-		/* the handlers are called in this order: an unimport after its notifications */
-		{ &vmmc.notices, VMMC_NOTIFICATIONS, vmmc_on_notice },
 		{ &vmmc.requests, 4 * (ptl_size_t)vmmc.size + 16, vmmc_on_request },
+		{ &vmmc.notices, VMMC_NOTIFICATIONS + (ptl_size_t)vmmc.size, vmmc_on_notice },
 		{ &vmmc.sent, 2 * VMMC_SENDS, vmmc_on_sent },
 		{ &vmmc.refused, REFUSALS, vmmc_on_refused },
 		{ &vmmc.copied, COPIED, PTL_EQ_HANDLER_NONE },
@@ -166,6 +165,10 @@ static int entries(void)
 	int result = vmmc_attach(PORTAL_PING, any_process, 0, memory(NULL, 0, options |
 	                         PTL_MD_EVENT_END_DISABLE, PTL_EQ_NONE), PTL_RETAIN, &vmmc.ping);
 
+	if (!result)            /* before the first request comes */
+		result = vmmc_attach(PORTAL_TURN, margay_process(vmmc.rank), 0,
+		                     memory(NULL, 0, options, vmmc.notices), PTL_RETAIN,
+		                     &vmmc.turn);
 	if (!result)
 		result = vmmc_attach(PORTAL_CONTROL, any_process, 0,
 		                     memory(vmmc.slots, (size_t)vmmc.size * VMMC_NAME_BYTES,
@@ -182,10 +185,12 @@ static int tables(void)
 {
 	vmmc.exports = calloc(VMMC_EXPORTS, sizeof(*vmmc.exports));
 	vmmc.imports = calloc(VMMC_IMPORTS, sizeof(*vmmc.imports));
-	vmmc.waiting = calloc(VMMC_WAITING, sizeof(*vmmc.waiting));
+	vmmc.waiting = calloc(VMMC_NOTIFICATIONS, sizeof(*vmmc.waiting));
 	vmmc.slots = calloc((size_t)vmmc.size, VMMC_NAME_BYTES);
+	vmmc.asked = calloc((size_t)vmmc.size, sizeof(*vmmc.asked));
 	vmmc.lives = calloc((size_t)vmmc.size, 1);
-	if (!vmmc.exports || !vmmc.imports || !vmmc.waiting || !vmmc.slots || !vmmc.lives)
+	if (!vmmc.exports || !vmmc.imports || !vmmc.waiting || !vmmc.slots || !vmmc.asked ||
+	    !vmmc.lives)
 		return VMMC_ENOSPACE;
 	vmmc.credits_left = VMMC_NOTIFICATIONS;
 	while (vmmc.copies_left < VMMC_COPIES) {
@@ -210,6 +215,7 @@ static void close_all(void)
 
 	vmmc_detach(&vmmc.control);
 	vmmc_detach(&vmmc.ping);
+	vmmc_detach(&vmmc.turn);
 	vmmc_detach(&vmmc.copy);
 	for (size_t i = 0; i < sizeof(mds) / sizeof(mds[0]); i++)
 		if (mds[i] != PTL_INVALID_HANDLE)
@@ -222,6 +228,7 @@ static void close_all(void)
 	free(vmmc.imports);
 	free(vmmc.waiting);
 	free(vmmc.slots);
+	free(vmmc.asked);
 	free(vmmc.lives);
 	free(vmmc.copies);
 	vmmc.open = 0;
@@ -237,7 +244,7 @@ int vmmc_init(void)
 	vmmc = (struct vmmc){ .rank = margay_rank(), .size = margay_size(),
 	                      .pinging = -1 };
 	vmmc.quiet = vmmc.asking = vmmc.told = vmmc.from_copy = vmmc.requesting =
-		vmmc.answering = vmmc.control = vmmc.ping = vmmc.copy = PTL_INVALID_HANDLE;
+		vmmc.answering = vmmc.control = vmmc.ping = vmmc.turn = vmmc.copy = PTL_INVALID_HANDLE;
 	vmmc.arrivals = vmmc.calls = vmmc.requests = vmmc.notices = vmmc.sent = vmmc.refused =
 		vmmc.copied = PTL_EQ_NONE;
 	if (PtlInit(NULL) != PTL_OK ||

@@ -112,6 +112,7 @@ def test_a_group_prints_its_figures(group, tmp_path):
         assert f"|{name}|" in done.stdout
         assert name != "shm_barrier_64_asleep_us" or figure["limit"] > 0
         assert name not in LIMITED or figure["limit"] == figures[LIMITED[name]]["median"]
+    assert figures[core.LINE]["runs"] == 2
 
 
 def test_stepping_counts_what_icount_counts():
@@ -234,6 +235,10 @@ def raw(least: float, most: float, runs: int = 3, unit: str = "us") -> dict:
     ({"shm_raw_half_rtt_us": raw(99, 101), "shm_put_8B_half_rtt_us": raw(50, 500),
       "virtio_raw_incast15_lost": raw(0, 200, unit="frames"),
       "virtio_raw_MBps_1514_direct_two_cores": raw(1, 500)}, None),
+    # the host moved its processors apart; or it did not
+    ({"shm_raw_half_rtt_us": raw(99, 101), core.LINE: raw(75, 363, unit="ns")},
+     "near each other and far apart in turns: host_line_ns was 100 \\(75 to 363\\)"),
+    ({"shm_raw_half_rtt_us": raw(99, 101), core.LINE: raw(75, 130, unit="ns")}, None),
     ({"insn_put_8B": raw(100, 100)}, "no raw figure was measured")])
 def test_figures_of_a_machine_that_was_not_quiet_are_not_written(tmp_path, monkeypatch, figures,
                                                                  named):

@@ -276,7 +276,9 @@ def main() -> None:
             continue
         print(f"bench: {group.__name__} ...", end=" ", file=sys.stderr, flush=True)
         start = time.monotonic()
+        bench.measure_line()
         group(bench)
+        bench.measure_line()
         print(f"{time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
     rows = {name: figure.row() for name, figure in bench.figures.items()}
     old = json.loads(options.output.read_text()) \

@@ -19,7 +19,12 @@ build/bench/blocks: tests/bench/host/blocks.c build/libmargayhost.a
 	@echo "  LINK  $@"
 	@gcc $(HOST_CFLAGS) -o $@ $^
 
+build/bench/line: tests/bench/host/line.c
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	@gcc $(HOST_CFLAGS) -pthread -o $@ $<
+
 .PHONY: bench-apps
-bench-apps: $(BENCH_APPS) $(BENCH_SELFTEST_APPS) $(SELFTEST_APPS) build/bench/blocks
+bench-apps: $(BENCH_APPS) $(BENCH_SELFTEST_APPS) $(SELFTEST_APPS) build/bench/blocks build/bench/line
 
 -include $(BENCH_APPS:.elf=.d)

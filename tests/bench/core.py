@@ -16,6 +16,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 BUILD = TOP / "build"
 MARGAY = TOP / "tools" / "margay"
+LINE = "host_line_ns"
 NATIVE = "native"     # the set in docs/peers.json that is measured on the host itself
 
 
@@ -64,6 +65,13 @@ class Bench:
         figure.samples.append(value)
         if limit is not None:
             figure.limits.append(limit)
+
+    def measure_line(self) -> None:
+        """How near the first two processors are to each other at this moment: a cache line's way
+        there and back. `only` does not leave it out."""
+        done = subprocess.run([BUILD / "bench" / "line"], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            self.figures.setdefault(LINE, Figure("ns")).samples.append(float(done.stdout.split()[1]))
 
     def number(self, n: int, least: int = 1) -> str:
         """Repetitions in one measurement."""

@@ -22,7 +22,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from core import AIM, BUILD, NATIVE, TOP, shown
+from core import AIM, BUILD, LINE, NATIVE, TOP, shown
 from cards import BYPASS_SIZES, CONTROLS, LINKS, LOSSES, PLACES, SIZES, WORKS
 
 KEPT_PEERS = TOP / "docs" / "peers.json"
@@ -103,12 +103,17 @@ def met(figure: dict) -> bool | None:
 
 def unsteady(figures: Figures) -> list[str]:
     """Reasons why the figures are unreliable: a line for each raw figure that spreads by 10 % or
-    more of its median, or was measured only once. Lost frames are counts, so they are exempt."""
+    more of its median, or was measured only once; and one if the host has moved its processors.
+    Lost frames are counts, so they are exempt."""
     raw = {name: figure for name, figure in figures.items()
            if RAW.fullmatch(name) and not OF_SETUPS.fullmatch(name) and figure["unit"] != "frames"}
     if not raw:
         return ["no raw figure was measured"]
     lines = []
+    line = figures.get(LINE)
+    if line and line["max"] > 2 * line["min"]:
+        lines.append(f"the two processors were near each other and far apart in turns: "
+                     f"{LINE} was {spread(line)}")
     for name, figure in raw.items():
         spread_of_it = figure["max"] - figure["min"]
         if figure["runs"] < 2:

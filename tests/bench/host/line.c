@@ -1,0 +1,67 @@
+/*
+ * Benchmark: how long a cache line takes from one processor to another and back, natively. On a
+ * virtual machine this changes when the host moves its processors, and with it every figure of two
+ * nodes that share memory. One line: line_ns VALUE.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+
+enum { ROUNDS = 100000 };
+
+static _Alignas(128) atomic_int word;
+static cpu_set_t processors[2];
+
+static double now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+/* The turns 0, 2, 4 ... or 1, 3, 5 ... */
+static void bounce(int first)
+{
+	sched_setaffinity(0, sizeof(processors[first]), &processors[first]);
+	for (int turn = first; turn < 2 * ROUNDS; turn += 2) {
+		while (atomic_load(&word) != turn)
+			;
+		atomic_store(&word, turn + 1);
+	}
+}
+
+static void *other(void *unused)
+{
+	bounce(1);
+	return unused;
+}
+
+int main(void)
+{
+	pthread_t thread;
+	cpu_set_t all;
+	double start;
+	int found = 0;
+
+	sched_getaffinity(0, sizeof(all), &all);
+	for (int cpu = 0; cpu < CPU_SETSIZE && found < 2; cpu++)
+		if (CPU_ISSET(cpu, &all))
+			CPU_SET(cpu, &processors[found++]);
+	if (found < 2) {
+		fprintf(stderr, "line: this process may use one processor only; give it two\n");
+		return 1;
+	}
+	if (pthread_create(&thread, NULL, other, NULL)) {
+		fprintf(stderr, "line: no second thread could be started\n");
+		return 1;
+	}
+	start = now_ns();
+	bounce(0);
+	pthread_join(thread, NULL);
+	printf("line_ns %.1f\n", (now_ns() - start) / ROUNDS);
+	return 0;
+}

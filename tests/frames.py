@@ -321,13 +321,31 @@ def write_capture(path: Path, frames: list[bytes]) -> None:
             file.write(struct.pack("<IIII", 0, 1000 * number, len(data), len(data)) + data)
 
 
+class Capture:
+    """A capture that may still be written to."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.at = path, 24             # behind the file's header
+
+    def tail(self) -> bytes:
+        """What `new` has not taken yet."""
+        with self.path.open("rb") as file:
+            file.seek(self.at)
+            return file.read()
+
+    def new(self) -> list[bytes]:
+        """The frames since the last call."""
+        data, at, read = self.tail(), 0, []
+        while at + 16 <= len(data):
+            length = struct.unpack_from("<8xI", data, at)[0]
+            if at + 16 + length > len(data):
+                break
+            read.append(data[at + 16:at + 16 + length])
+            at += 16 + length
+        self.at += at
+        return read
+
+
 def read_capture(path: Path) -> list[bytes]:
-    """The frames of a capture, which may still be written to."""
-    data, at, read = path.read_bytes(), 24, []
-    while at + 16 <= len(data):
-        length = struct.unpack_from("<8xI", data, at)[0]
-        if at + 16 + length > len(data):
-            break
-        read.append(data[at + 16:at + 16 + length])
-        at += 16 + length
-    return read
+    """All frames of a capture."""
+    return Capture(path).new()

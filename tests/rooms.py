@@ -71,7 +71,7 @@ LAYERS: dict[str, set[str]] = {
     "tests/programs": set(),
     "tests/bench/host": {"net", "net/portals"},
     "tests/bench": {"include", "apps"},
-    "tests/host": NET | {"include", "host", "lib/portals"},
+    "tests/host": NET | {"include", "host", "lib/portals", "kernel/base"},
     "tests/netsim": {"net", "net/link", "host", "tests/host"},
     "tests/wire": {"net", "net/link"},
     "tests/drivers": {"drivers", "kernel/devices", "kernel/memory", "kernel/transport", "net",

@@ -37,9 +37,9 @@ def fields_of(message: bytes) -> dict[str, int]:
             for name, at, size in frames.MESSAGE_FIELDS}
 
 
-def messages_of(capture: Path) -> Iterator[dict[str, int]]:
-    """The capture's short messages that are alone in their frame."""
-    for frame in frames.read_capture(capture):
+def messages_of(captured: list[bytes]) -> Iterator[dict[str, int]]:
+    """The short messages that are alone in their frame."""
+    for frame in captured:
         for data in frames.split_aggregate(frame):
             if (data[15] & 15 == MSG and len(data) > frames.HEADER and      # not announced
                     not frames.is_several(data)):
@@ -51,22 +51,27 @@ def sort_of(request: dict[str, int]) -> tuple[int, bool]:
     return request["operation"], request["length"] == LONG
 
 
-def unanswered(capture: Path) -> dict[int, dict[str, int]]:
-    """Unanswered requests of node 0 to node 1, by operation record."""
-    asked, answered = {}, set()
-    for message in messages_of(capture):
-        way = message["source_nid"], message["target_nid"]
-        if way == (0, 1) and message["op_handle"]:
-            asked[message["op_handle"]] = message
-        elif way == (1, 0) and message["operation"] in (ACK, REPLY):
-            answered.add(message["op_handle"])
-    return {op: message for op, message in asked.items() if op not in answered}
+class Requests:
+    """Unanswered requests of node 0 to node 1, by operation record. Node 1 is stopped meanwhile and
+    given up after some seconds, so what was read once is not read again."""
+
+    def __init__(self, capture: frames.Capture) -> None:
+        self.capture, self.asked, self.answered = capture, {}, set()
+
+    def unanswered(self) -> dict[int, dict[str, int]]:
+        for message in messages_of(self.capture.new()):
+            way = message["source_nid"], message["target_nid"]
+            if way == (0, 1) and message["op_handle"]:
+                self.asked[message["op_handle"]] = message
+            elif way == (1, 0) and message["operation"] in (ACK, REPLY):
+                self.answered.add(message["op_handle"])
+        return {op: message for op, message in self.asked.items() if op not in self.answered}
 
 
 class Node2:
     """Node 2: its second card sends answers that its first card does not."""
 
-    def __init__(self, port: Port, key: bytes | None, capture: Path) -> None:
+    def __init__(self, port: Port, key: bytes | None, capture: frames.Capture) -> None:
         self.port, self.key, self.capture, self.said, self.flushes = port, key, capture, [], 0
 
     def frame(self, sequence: int, message: bytes, payload: bytes) -> bytes:
@@ -107,7 +112,7 @@ class Node2:
         self.port.send([Frame(to=1, sender=2, sender_card=9, source=1, messages=1, length=FLUSH,
                               payload=mark.ljust(FLUSH, b"."))
                         .encode(self.key)])
-        until(lambda: mark in self.capture.read_bytes())
+        until(lambda: mark in self.capture.tail())
 
     def speak(self, first: int) -> None:
         """Sends again all frames that node 0 may have missed; it accepts each once."""
@@ -117,21 +122,22 @@ class Node2:
 
 @pytest.mark.parametrize("auth", [[], [f"--auth={KEY}"]], ids=["plain", "auth"])
 def test_rule17_another_node_of_the_job_answers(margay, app, tmp_path, port, auth):
-    capture = tmp_path / "capture.pcap"
-    live = margay.start("run", "-n", NODES, "--link", "virtio", "--pcap", capture, "--test-port",
+    capture = frames.Capture(tmp_path / "capture.pcap")
+    live = margay.start("run", "-n", NODES, "--link", "virtio", "--pcap", capture.path, "--test-port",
                         f"{port.far.fileno()}:2.9", *auth, app("ptl_trust"), DROPS,
                         pass_fds=(port.far.fileno(),))
     port.far.close()           # the launcher and the switch own it
     live.wait_for(r"^\[0\] asks$")
     node1 = live.nodes()[1]
     node2 = Node2(port, bytes.fromhex(KEY) if auth else None, capture)
+    requests = Requests(capture)
     seen: set[tuple[int, bool]] = set()
     request: dict[str, int] = {}
     while len(seen) < 5:
         stop(node1)
         node2.flush()
         first = len(node2.said)
-        for request in unanswered(capture).values():
+        for request in requests.unanswered().values():
             if sort_of(request) not in seen or len(node2.said) < DROPS // 2:
                 node2.lies(request)       # fewer than DROPS forgeries before all kinds were seen
             seen.add(sort_of(request))
@@ -150,7 +156,7 @@ def test_rule17_another_node_of_the_job_answers(margay, app, tmp_path, port, aut
 def pid_of(capture: Path) -> int:
     """The process id of all nodes of the job, from one's frames. The switch writes its buffer
     late."""
-    first = until(lambda: next(messages_of(capture), None), "no message was sent")
+    first = until(lambda: next(messages_of(frames.read_capture(capture)), None), "no message was sent")
     assert first
     return first["source_pid"]
 

@@ -40,12 +40,14 @@ def test_notifications(margay, app, over, nodes):
     cases(margay, app, over, nodes, "vmmc_notify", NOTIFICATIONS)
 
 
-def test_a_handler_that_interrupts_a_send(tmp_path):
-    """On the host: before each instruction of vmmc_send. Both want the last credit."""
-    made = tmp_path / "steps"
+@pytest.mark.parametrize("program", ["steps", "turns"])
+def test_orders_that_need_unlucky_times(tmp_path, program):
+    """On the host: a handler interrupts a send before each of its instructions, when both want the
+    last credit; requests come among notifications."""
+    made = tmp_path / program
     subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-mno-red-zone", f"-I{ROOT}/include",
-                    f"-I{ROOT}/lib/vmmc/include", ROOT / "tests/lib/vmmc/steps/steps.c", "-o", made],
-                   check=True)
+                    f"-I{ROOT}/lib/vmmc/include", ROOT / f"tests/lib/vmmc/host/{program}.c", "-o",
+                    made], check=True)
     run = subprocess.run([made], capture_output=True, text=True, timeout=60)
     assert (run.returncode, run.stdout) == (0, "done\n"), run
 

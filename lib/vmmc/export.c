@@ -37,16 +37,20 @@ static ptl_md_t area(const struct export *export, ptl_handle_eq_t eq)
 	return memory(export->start, export->bytes, options, eq);
 }
 
-/* Removes a grant's entries. 0: a message is being delivered through them. The credits of pending
- * notifications are returned when these are handled. */
+/* Ends a grant. Its credits are free once its entries are gone, as nothing comes through it any
+ * more; those of pending notifications when these are handled. 0: a message is being delivered
+ * through an entry, so the grant keeps its credits until the next try. */
 static int take_back(struct grant *grant)
 {
-	if (grant->imported && grant->pending < grant->credits)
-		__atomic_fetch_add(&vmmc.credits_left, (int32_t)(grant->credits - grant->pending),
-		                   __ATOMIC_RELAXED);
+	if (grant->imported)
+		grant->credits -= grant->pending < grant->credits ? grant->pending : grant->credits;
 	grant->imported = 0;
-	grant->credits = grant->pending = 0;
-	return vmmc_try_detach(&grant->data) & vmmc_try_detach(&grant->notify);
+	grant->pending = 0;
+	if (!(vmmc_try_detach(&grant->data) & vmmc_try_detach(&grant->notify)))
+		return 0;
+	__atomic_fetch_add(&vmmc.credits_left, (int32_t)grant->credits, __ATOMIC_RELAXED);
+	grant->credits = 0;
+	return 1;
 }
 
 static int give(struct export *export, int rank, struct grant *grant, uint32_t number)
@@ -112,12 +116,12 @@ static struct answer admit(int rank, const char *name, uint32_t number)
 	return answer;
 }
 
-static void unimport(int rank, uint64_t bits)
+/* 0: a message is still being delivered. */
+static int unimport(int rank, uint64_t bits)
 {
 	struct export *export = vmmc_find_export(bits);
 
-	if (export)
-		take_back(&export->grants[rank]);
+	return !export || take_back(&export->grants[rank]);
 }
 
 /* hdr_data of an answer: export and rank, needed if it is not accepted. */
@@ -152,12 +156,18 @@ static void not_taken(const ptl_event_t *event)
 		take_back(&export->grants[rank]);
 }
 
-/* A request gets its turn in the queue of notifications. So all that its rank has sent before are
- * counted when its import ends, and its credits are not given away twice. A rank that waits for its
- * turn gets no second one for VMMC_PING_MS, so it cannot fill that queue. If notifications of others
- * overrun the queue, a turn is lost, and the request comes again. */
+/* A turn's hdr_data: the rank, the kind of its request, and the request's number. */
+enum { TURN_RANK_SHIFT = 48 };
+
+/*
+ * A request is served out of the queue of notifications, behind all that its rank has sent before.
+ * Otherwise an unimport would give back the credits of notifications that have arrived and are not
+ * counted. While a request waits, others of its rank are ignored for VMMC_PING_MS, so that turns
+ * need few slots. A turn that is lost does no harm: the importer asks again.
+ */
 void vmmc_on_request(ptl_event_t *event)
 {
+	uint64_t kind = event->hdr_data >> 32;
 	struct asked *asked;
 	int64_t now;
 	int rank;
@@ -167,7 +177,7 @@ void vmmc_on_request(ptl_event_t *event)
 	if (event->type != PTL_EVENT_PUT_END || event->ni_fail_type != PTL_NI_OK)
 		return;
 	rank = sender(event);
-	if (rank < 0)
+	if (rank < 0 || (kind != KIND_IMPORT && kind != KIND_UNIMPORT))
 		return;
 	asked = &vmmc.asked[rank];
 	now = vmmc_now();
@@ -176,36 +186,34 @@ void vmmc_on_request(ptl_event_t *event)
 	vmmc.lives[rank] = LIFE_SEEN;
 	*asked = (struct asked){ .header = event->hdr_data, .bits = event->match_bits, .at = now };
 	if (vmmc_put(vmmc.quiet, NULL, 0, PTL_NO_ACK_REQ, margay_process(vmmc.rank), PORTAL_TURN, 0,
-	             0, (uint64_t)rank) != PTL_OK)
+	             0, (uint64_t)rank << TURN_RANK_SHIFT | event->hdr_data) != PTL_OK)
 		asked->header = 0;
 }
 
-void vmmc_on_turn(uint64_t rank)
+void vmmc_on_turn(uint64_t hdr_data)
 {
 	static struct answer answer;    /* read by the put at once, or before the next request */
+	uint64_t rank = hdr_data >> TURN_RANK_SHIFT;
+	uint64_t header = hdr_data & ((1ULL << TURN_RANK_SHIFT) - 1);
 	char name[VMMC_NAME_BYTES];
 	struct asked asked;
-	uint32_t number;
+	uint32_t number = (uint32_t)header;
 
-	if (rank >= (uint64_t)vmmc.size)
-		return;
+	if (rank >= (uint64_t)vmmc.size || vmmc.asked[rank].header != header)
+		return;                         /* it has been served, or is not waited for */
 	asked = vmmc.asked[rank];
 	vmmc.asked[rank].header = 0;
-	if (vmmc.counting)                      /* the request comes again */
+	/* Where this returns, the request comes again. */
+	if (vmmc.counting)
 		return;
-	number = (uint32_t)asked.header;
-	switch (asked.header >> 32) {
-	case KIND_IMPORT:
+	if (header >> 32 == KIND_IMPORT) {
 		memcpy(name, &vmmc.slots[rank * VMMC_NAME_BYTES], sizeof(name));
 		name[sizeof(name) - 1] = 0;
 		answer = admit((int)rank, name, number);
-		break;
-	case KIND_UNIMPORT:
-		unimport((int)rank, asked.bits);
+	} else {
+		if (!unimport((int)rank, asked.bits))
+			return;
 		answer = (struct answer){ .result = VMMC_OK };
-		break;
-	default:
-		return;
 	}
 	vmmc_put(vmmc.answering, &answer, sizeof(answer), PTL_ACK_REQ, margay_process((int)rank),
 	         PORTAL_ANSWER, number, 0, answer_header(answer.bits, (int)rank));
@@ -308,9 +316,9 @@ static void unexport(struct export *export)
 		struct grant *grant = &export->grants[rank];
 		int imported = grant->imported;
 
-		take_back(grant);
 		vmmc_detach(&grant->data);
 		vmmc_detach(&grant->notify);
+		take_back(grant);
 		if (imported)
 			vmmc_put(vmmc.quiet, &revoked, sizeof(revoked), PTL_NO_ACK_REQ,
 			         margay_process(rank), PORTAL_ANSWER, BITS_MAILBOX | grant->mailbox,

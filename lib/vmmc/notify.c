@@ -1,8 +1,9 @@
 /*
  * Notifications: the handler of the queue `notices` calls the program's handlers, or, while
- * notifications are blocked, keeps them in a ring. Owns that ring. The credits of all importers,
- * and the notifications of ended imports that are not handled yet, never exceed the queue's length
- * together. Only the credits of an import that has not ended are returned to it.
+ * notifications are blocked, keeps them in a ring. Owns that ring. The queue also has the turns of
+ * requests (export.c). The credits of all importers, and the notifications of ended imports that
+ * are not handled yet, never exceed VMMC_NOTIFICATIONS together. Only the credits of an import that
+ * has not ended are returned to it.
  *
  * The ring has one producer, the queue's handler, and one consumer at a time: vmmc_unblock,
  * or the queue's handler where that was called from a handler of the program.

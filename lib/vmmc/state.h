@@ -218,9 +218,9 @@ int vmmc_ping(int rank, uint64_t header);
  * before the message was sent, the rank has left, and may come back. */
 void vmmc_learn(int rank, ptl_ni_fail_t fail, int seen);
 
-/* export.c: the handler of `requests`; the turn of a rank's request; the end of all exports */
+/* export.c: the handler of `requests`; the turn of a request; the end of all exports */
 void vmmc_on_request(ptl_event_t *event);
-void vmmc_on_turn(uint64_t rank);
+void vmmc_on_turn(uint64_t hdr_data);
 void vmmc_unexport_all(void);
 struct export *vmmc_find_export(uint64_t bits);
 

@@ -108,7 +108,8 @@ static int queues(void)
 	} all[] = {
 		{ &vmmc.arrivals, ARRIVALS, PTL_EQ_HANDLER_NONE },
 		{ &vmmc.calls, CALLS, PTL_EQ_HANDLER_NONE },
-		{ &vmmc.requests, 4 * (ptl_size_t)vmmc.size + 16, vmmc_on_request },
+		/* of each rank a request, and the ack of the answer before it */
+		{ &vmmc.requests, 2 * (ptl_size_t)vmmc.size + 4, vmmc_on_request },
 		{ &vmmc.notices, VMMC_NOTIFICATIONS + (ptl_size_t)vmmc.size, vmmc_on_notice },
 		{ &vmmc.sent, 2 * VMMC_SENDS, vmmc_on_sent },
 		{ &vmmc.refused, REFUSALS, vmmc_on_refused },

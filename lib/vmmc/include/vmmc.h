@@ -16,7 +16,7 @@
  *   dies ends with VMMC_EDEAD within about VMMC_PING_MS, or with VMMC_EFAIL (see there).
  *   Notification handlers run meanwhile.
  * - Results: VMMC_OK (0) or a negative VMMC_E*. After an error nothing has changed.
- * - Portals: the library uses the portals 16 to 20 of the process, and seven event queues.
+ * - Portals: the library uses the portals 16 to 21 of the process, and seven event queues.
  *   It opens the interface itself, even if the program has also done so.
  * - Units: bytes, milliseconds, ranks of the job.
  */
@@ -95,7 +95,8 @@ int vmmc_barrier(void);
 
 enum {
 	VMMC_SPIN = 1              /* messages without notification record no events: the program
-	                              polls its memory; vmmc_wait does not see them */
+	                              polls its memory; vmmc_wait does not see them. A byte may
+	                              be written more than once until its message is complete */
 };
 
 /*

@@ -178,7 +178,7 @@ static int has_room(void *argument)
 	return peer->sent[room->way] - peer->taken[room->way] < BUFFERS;
 }
 
-/* Sends `count` bytes. Their head is made in front of them. */
+/* Sends a chunk: writes its head into the LINK_HEAD bytes before it; pads short data with zeros. */
 static int send_chunk(int rank, enum way way, char *bytes, uint32_t count, uint32_t left,
                       uint32_t first)
 {

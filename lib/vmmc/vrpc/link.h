@@ -28,11 +28,11 @@ enum way { WAY_CALL, WAY_REPLY };
 /* How long a message may take. */
 struct limit {
 	int part;                  /* ms to wait for each part of it; negative: no limit */
-	int whole;                 /* ms for all of it, from the first wait on; 0: `part` counts */
+	int whole;                 /* ms for all of it, from the first wait on; 0: only `part` limits */
 	int64_t end;               /* of the whole, by vrpc_now; 0 before the first wait */
 };
 
-/* A word as XDR has it. */
+/* Converts a word to XDR's byte order, or from it. */
 static inline uint32_t vrpc_word(uint32_t value)
 {
 	return __builtin_bswap32(value);
@@ -53,9 +53,10 @@ int vrpc_link_open(void);
 /* Prepares to send to a rank: imports its area, for at most `timeout` ms. */
 int vrpc_link_connect(int rank, int timeout);
 
-/* Sends a message; waits for room within the limit. Overwrites the LINK_HEAD bytes before it, which
- * begin at a multiple of 8, and the bytes behind it up to the next multiple of 8. VMMC_*; after
- * VMMC_ETIMEDOUT nothing was sent, or the rest never will be, and the receiver skips it. */
+/* Sends a message, which begins at a multiple of 8; waits for room within the limit. Does not
+ * preserve memory: overwrites the LINK_HEAD bytes before the message and before each further chunk
+ * of it, and the bytes behind it up to the next multiple of 8. VMMC_*; after VMMC_ETIMEDOUT nothing
+ * was sent, or the rest never will be, and the receiver skips it. */
 int vrpc_link_send(int rank, enum way way, char *bytes, size_t count, struct limit *limit);
 
 /* 1 if a chunk of a message from `rank` has arrived. */

@@ -13,7 +13,7 @@
 
 struct process_view;
 
-/* Copy `bytes` bytes between ranges that do not overlap. */
+/* Copy `bytes` bytes between ranges that do not overlap. A byte may be stored more than once. */
 void port_copy(void *to, const void *from, uint64_t bytes);
 
 /* The same for ranges that may overlap, as memmove does. Both pointers must be in the same

@@ -16,11 +16,11 @@ typedef uint64_t __attribute__((may_alias, aligned(1))) word;
 typedef uint32_t __attribute__((may_alias, aligned(1))) half;
 typedef uint16_t __attribute__((may_alias, aligned(1))) quarter;
 
-/* 32 bytes at the start, and 32 at `last`. All loads come before all stores, so they may overlap. */
-static inline void copy_halves(uint8_t *to, const uint8_t *from, uint64_t last)
+/* 32 bytes at 0, and 32 at `second`. All loads come before all stores, so they may overlap. */
+static inline void copy_ends(uint8_t *to, const uint8_t *from, uint64_t second)
 {
-	const word *f = (const word *)from, *g = (const word *)(from + last);
-	word *t = (word *)to, *u = (word *)(to + last);
+	const word *f = (const word *)from, *g = (const word *)(from + second);
+	word *t = (word *)to, *u = (word *)(to + second);
 	uint64_t a = f[0], b = f[1], c = f[2], d = f[3];
 	uint64_t e = g[0], h = g[1], i = g[2], j = g[3];
 
@@ -30,14 +30,15 @@ static inline void copy_halves(uint8_t *to, const uint8_t *from, uint64_t last)
 
 static inline void copy_block(uint8_t *to, const uint8_t *from)
 {
-	copy_halves(to, from, BLOCK / 2);
+	copy_ends(to, from, BLOCK / 2);
 }
 
-/* At most 64 bytes, by two accesses of a size that may overlap, or two groups of them. */
+/* At most 64 bytes: the first and the last 1, 2, 4, 8, 16 or 32, which may overlap. All loads come
+ * before all stores. */
 static inline void copy_rest(uint8_t *to, const uint8_t *from, uint64_t bytes)
 {
 	if (bytes >= 32) {
-		copy_halves(to, from, bytes - 32);
+		copy_ends(to, from, bytes - 32);
 	} else if (bytes >= 16) {
 		const word *f = (const word *)from, *l = (const word *)(from + bytes - 16);
 		word *t = (word *)to, *m = (word *)(to + bytes - 16);
@@ -81,7 +82,8 @@ void port_move(void *to, const void *from, uint64_t bytes)
 	uint8_t *t = to;
 	const uint8_t *f = from;
 
-	/* Copying forwards is right unless the target begins inside the source. */
+	/* A short move has no direction: copy_rest loads everything first. Copying forwards is right
+	 * unless the target begins inside the source. */
 	if (bytes > BLOCK && (uint64_t)(t - f) >= bytes) {
 		port_copy(to, from, bytes);
 		return;

@@ -32,7 +32,7 @@ import mpi
 import streams
 import systems
 import tables
-from core import BUILD, MARGAY, TOP, Bench, app, commit, machine, shown
+from core import BUILD, LINE, MARGAY, TOP, Bench, app, commit, machine, shown
 
 BENCH = Path(__file__).resolve().parent
 STREAM_SIZES = {16: 400_000, 256: 400_000, 1024: 400_000, 4096: 200_000,
@@ -254,6 +254,12 @@ def command(words: list[str]) -> str:
     return f"make bench ARGS={shlex.quote(quoted)}" if words else "make bench"
 
 
+def joined(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """The row of a figure that two runs have measured; the median is the later run's."""
+    return {**new, "min": min(old["min"], new["min"]), "max": max(old["max"], new["max"]),
+            "runs": old["runs"] + new["runs"]}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--runs", type=int, default=5, help="measurements of each figure (5)")
@@ -283,6 +289,8 @@ def main() -> None:
     rows = {name: figure.row() for name, figure in bench.figures.items()}
     old = json.loads(options.output.read_text()) \
         if options.add and options.output.exists() else {"figures": {}}
+    if LINE in rows and LINE in old["figures"]:
+        rows[LINE] = joined(old["figures"][LINE], rows[LINE])
     commands = old["command"].split("; ") if "command" in old else []
     report: dict[str, Any] = {
         "machine": machine(), "commit": commit(),

@@ -12,15 +12,14 @@ static uint64_t roll(struct engines *e, uint64_t sides)
 }
 
 /*
- * A short put without an ack ends at its initiator when it is started, and for the judge when its
- * target has it. If the target dies before the initiator has heard from it, the target's next life
- * gets the message again, as the link does not know which life it spoke to. So in runs with
- * restarts a node sends such messages only to nodes that it has heard from.
+ * Whether a node has heard from the target of an operation without an ack or a reply, which is over
+ * for the judge when its target has it. If the target dies before the initiator has heard from it,
+ * the target's next life gets the message again, as the link does not know which life it spoke to.
+ * So in runs with restarts a node sends nothing to a stranger that would not be answered.
  */
-static int needs_ack(const struct engines *e, const struct op *op)
+static int is_stranger(const struct engines *e, const struct op *op)
 {
-	return e->config.restarts && (op->kind <= PIECES || op->kind == ADD) &&
-	       !e->engines[op->from].last[op->to];
+	return e->config.restarts && !e->engines[op->from].last[op->to];
 }
 
 /* Choose a node's next operation at random. Returns 0 if no slot is free for it. */
@@ -33,6 +32,8 @@ static int choose(struct engines *e, uint32_t from, struct op *op, struct initia
 	op->from = from;
 	op->to = (uint32_t)((from + 1 + roll(e, nodes - 1)) % nodes);
 	op->kind = (uint8_t)roll(e, KINDS);
+	if (op->kind == SHORT_PUT && is_stranger(e, op))
+		op->kind = PUT;
 	op->length = (uint32_t)(roll(e, 4) ? roll(e, SHORT + 1) :
 				SHORT + 1 + roll(e, (longest - SHORT) >> roll(e, 6)));
 	op->at = (uint32_t)roll(e, PATTERN - longest);
@@ -40,7 +41,7 @@ static int choose(struct engines *e, uint32_t from, struct op *op, struct initia
 	*args = (struct initiator_args){ .md = engine->source, .local_offset = op->at,
 					 .target_nid = op->to, .target_pid = 1,
 					 .pt_index = PORTAL };
-	args->ack = op->kind != SHORT_PUT && (ack || needs_ack(e, op)) ? ACK_YES : ACK_NO;
+	args->ack = op->kind != SHORT_PUT && (ack || is_stranger(e, op)) ? ACK_YES : ACK_NO;
 	if (op->kind == PIECES) {
 		args->md = engine->pieces;
 		op->at = (op->at + ROTATED) % PATTERN;

@@ -96,9 +96,10 @@ def contents(draw, what: str) -> dict[str, object]:
     values = {"messages": 1, "message": draw(HEADERS), "crc": draw(st.booleans())}
     if what == "announcement":
         part = draw(st.integers(1, frames.MOST_PAYLOAD))
+        more = min(draw(number(40)), part * (frames.MOST_FRAMES - 1))
         tail = draw(st.one_of(st.just(b""), st.binary(max_size=frames.TAIL_BYTES)))
         return values | {"announce": 1, "offset": part, "payload": tail,
-                         "length": part + draw(number(40)) + len(tail)}
+                         "length": part + more + len(tail)}
     payload = draw(st.one_of(st.binary(max_size=300), st.binary(max_size=2000)))
     before = draw(number(47)) if payload else 0
     after = draw(number(40)) if payload else 0

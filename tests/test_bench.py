@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import subprocess
 import sys
@@ -21,6 +22,7 @@ import tables  # noqa: E402
 
 pytestmark = [pytest.mark.bench, pytest.mark.spin(2)]
 
+TWO_PROCESSORS = len(os.sched_getaffinity(0)) > 1
 SHARES = ("order", "buffers", "faults", "frame", "portals", "call")
 GROUPS = {
     "shared_memory_latency": ("shm_raw_half_rtt_us", "shm_put_8B_half_rtt_us",
@@ -97,6 +99,11 @@ def made():
     assert (BUILD / "bench" / "far.elf").exists(), "make bench-apps"
 
 
+def times_of_a_line(figures: dict) -> int:
+    """How often a cache line's way between the processors was measured."""
+    return figures.get(core.LINE, {"runs": 0})["runs"]
+
+
 @pytest.mark.timeout(900)    # 32 s on a quiet machine; halting nodes are slow on a busy one
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_group_prints_its_figures(group, tmp_path):
@@ -112,7 +119,7 @@ def test_a_group_prints_its_figures(group, tmp_path):
         assert f"|{name}|" in done.stdout
         assert name != "shm_barrier_64_asleep_us" or figure["limit"] > 0
         assert name not in LIMITED or figure["limit"] == figures[LIMITED[name]]["median"]
-    assert figures[core.LINE]["runs"] == 2
+    assert times_of_a_line(figures) == (2 if TWO_PROCESSORS else 0)
 
 
 def test_stepping_counts_what_icount_counts():
@@ -162,7 +169,8 @@ def test_a_run_says_its_command_and_those_that_it_adds_to(tmp_path):
                                 ((), f"{said}'", 2)):
         assert bench(*words, *more).returncode == 0
         report = json.loads(output.read_text())
-        assert (report["command"], report["figures"][core.LINE]["runs"]) == (wanted, lines)
+        assert report["command"] == wanted
+        assert times_of_a_line(report["figures"]) == (lines if TWO_PROCESSORS else 0)
 
 
 def test_every_link_of_the_launcher_with_cards_is_measured():

@@ -69,7 +69,8 @@ class Bench:
     def measure_line(self) -> None:
         """How near the first two processors are to each other at this moment: a cache line's way
         there and back. `only` does not leave it out."""
-        done = subprocess.run([BUILD / "bench" / "line"], capture_output=True, text=True, check=False)
+        done = subprocess.run([BUILD / "bench" / "line"], stdout=subprocess.PIPE, text=True,
+                              check=False)
         if done.returncode == 0:
             self.figures.setdefault(LINE, Figure("ns")).samples.append(float(done.stdout.split()[1]))
 

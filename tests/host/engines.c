@@ -12,10 +12,10 @@ static uint64_t roll(struct engines *e, uint64_t sides)
 }
 
 /*
- * Whether a node has heard from the target of an operation without an ack or a reply, which is over
- * for the judge when its target has it. If the target dies before the initiator has heard from it,
- * the target's next life gets the message again, as the link does not know which life it spoke to.
- * So in runs with restarts a node sends nothing to a stranger that would not be answered.
+ * Whether the initiator has never heard from the target. An operation without an ack or a reply is
+ * over for the judge when its target has it. If the target dies before the initiator has heard from
+ * it, its next life gets the message again, as the link does not know which life it spoke to. So in
+ * runs with restarts everything that goes to a stranger is answered.
  */
 static int is_stranger(const struct engines *e, const struct op *op)
 {

@@ -14,8 +14,9 @@
 
 enum { ROUNDS = 5000, PARTS = 21 };
 
-static _Alignas(128) atomic_int word;
+static _Alignas(128) atomic_int word;   /* the next turn */
 static cpu_set_t processors[2];
+static double took[PARTS];              /* ns a round */
 
 static double now_ns(void)
 {
@@ -24,8 +25,6 @@ static double now_ns(void)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
-
-static double took[PARTS];              /* ns */
 
 static int by_size(const void *a, const void *b)
 {

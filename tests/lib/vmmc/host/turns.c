@@ -1,8 +1,8 @@
 /*
  * Requests of a rank among its notifications, in orders that need unlucky times on real nodes. Runs
- * on the host, over a simulated Portals: lib/vmmc/export.c and notify.c, compiled here unchanged, get
- * the events of both queues one by one. Rank 1 imports from this process, rank 0, whose notifications
- * are blocked: so none is handled.
+ * on the host, over a simulated Portals. lib/vmmc/export.c and notify.c are compiled here unchanged
+ * and get the events of both queues one by one. This process is rank 0: it blocks notifications, so
+ * none is handled. Rank 1 imports its area.
  */
 #include "../../../../lib/vmmc/export.c"
 #include "../../../../lib/vmmc/notify.c"

@@ -3,13 +3,16 @@
  * the kernel is compiled without vector registers, and eight loads followed by
  * eight stores are the fastest form under emulation, where SSE and AVX are
  * function calls (docs/measurements.md). They run at the speed of the cache on
- * a real processor. Any context; never faults: ranges are checked before.
+ * a real processor. Long copies write eight cache lines in turns, as the target
+ * is often in another processor's cache. Any context; never faults: ranges are
+ * checked before.
  */
 #include <stdint.h>
 
 #include "net/port.h"
 
-#define BLOCK 64u
+#define BLOCK 64u               /* a cache line, if the target is aligned */
+#define TURNS 8u                /* blocks that are written in turns */
 
 /* Unaligned access to 8 bytes of any type. */
 typedef uint64_t __attribute__((may_alias, aligned(1))) word;
@@ -67,14 +70,50 @@ static inline void copy_rest(uint8_t *to, const uint8_t *from, uint64_t bytes)
 	}
 }
 
+/* One word of each of TURNS blocks. */
+static inline void copy_turn(uint8_t *to, const uint8_t *from)
+{
+	const word *f = (const word *)from;
+	word *t = (word *)to;
+	uint64_t a = f[0], b = f[8], c = f[16], d = f[24];
+	uint64_t e = f[32], h = f[40], i = f[48], j = f[56];
+
+	t[0] = a, t[8] = b, t[16] = c, t[24] = d;
+	t[32] = e, t[40] = h, t[48] = i, t[56] = j;
+}
+
+/* Also right if the target begins before the source and overlaps it. */
+static inline void copy_forwards(uint8_t *to, const uint8_t *from, uint64_t bytes)
+{
+	for (; bytes > BLOCK; bytes -= BLOCK, to += BLOCK, from += BLOCK)
+		copy_block(to, from);
+	copy_rest(to, from, bytes);
+}
+
+/* A receiver has read what was in the target before, so that the lines are in its processor's cache.
+ * The first turn asks for eight of them together; one after the other would cost a transfer each
+ * (docs/measurements.md, "Lines in another processor's cache"). linker.ld puts it at the
+ * beginning of a page, as the emulator looks up each jump to another one. */
+__attribute__((noinline))
+static void copy_long(uint8_t *to, const uint8_t *from, uint64_t bytes)
+{
+	do {
+#pragma GCC unroll 8
+		for (unsigned int at = 0; at < BLOCK; at += sizeof(word))
+			copy_turn(to + at, from + at);
+		to += TURNS * BLOCK;
+		from += TURNS * BLOCK;
+		bytes -= TURNS * BLOCK;
+	} while (bytes > TURNS * BLOCK);
+	copy_forwards(to, from, bytes);
+}
+
 void port_copy(void *to, const void *from, uint64_t bytes)
 {
-	uint8_t *t = to;
-	const uint8_t *f = from;
-
-	for (; bytes > BLOCK; bytes -= BLOCK, t += BLOCK, f += BLOCK)
-		copy_block(t, f);
-	copy_rest(t, f, bytes);
+	if (bytes > TURNS * BLOCK)
+		copy_long(to, from, bytes);
+	else
+		copy_forwards(to, from, bytes);
 }
 
 void port_move(void *to, const void *from, uint64_t bytes)
@@ -85,7 +124,7 @@ void port_move(void *to, const void *from, uint64_t bytes)
 	/* A short move has no direction: copy_rest loads everything first. Copying forwards is right
 	 * unless the target begins inside the source. */
 	if (bytes > BLOCK && (uint64_t)(t - f) >= bytes) {
-		port_copy(to, from, bytes);
+		copy_forwards(t, f, bytes);
 		return;
 	}
 	for (; bytes > BLOCK; bytes -= BLOCK)

@@ -90,9 +90,9 @@ static inline void copy_forwards(uint8_t *to, const uint8_t *from, uint64_t byte
 	copy_rest(to, from, bytes);
 }
 
-/* A receiver has read what was in the target before, so that the lines are in its processor's cache.
- * The first turn asks for eight of them together; one after the other would cost a transfer each
- * (docs/measurements.md, "Lines in another processor's cache"). linker.ld puts it at the
+/* The receiver has often read what the target held before. Then the lines are in its processor's
+ * cache. The first turn asks for eight of them at once, so that their transfers overlap
+ * (docs/measurements.md, "Lines in another processor's cache"). linker.ld puts this function at the
  * beginning of a page, as the emulator looks up each jump to another one. */
 __attribute__((noinline))
 static void copy_long(uint8_t *to, const uint8_t *from, uint64_t bytes)

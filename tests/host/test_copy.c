@@ -1,6 +1,7 @@
 /*
- * The kernel's copy routines, compiled for the host, compared with memmove: all lengths around
- * their steps, or every 31st of the long ones, and all distances at which two ranges overlap.
+ * The kernel's copy routines, compiled for the host, compared with memmove. Copies: all lengths
+ * around their steps. Moves: these too, but only every 31st of the longer ones, at all distances at
+ * which two ranges overlap.
  */
 #define port_copy kernel_copy
 #define port_move kernel_move

@@ -287,7 +287,7 @@ enum frames_fast frames_fast_put(struct frames *frames, const struct initiator_a
 	struct link_room room = link_fast_room(frames->link, args->target_nid);
 	struct grant grant;
 
-	if (!room.header ||
+	if (!room.header || args->ack == ACK_YES ||
 	    !initiator_fast_put(frames->view, args, DELIVER_INLINE_BYTES,
 				(struct message *)room.header, &grant))
 		return FRAMES_OTHER;

@@ -87,13 +87,13 @@ int answer_none(struct process_view *view, const struct message *ack)
 	return DELIVER_OK;
 }
 
-/* Rule 15: complete the contents of the answer's events. They come from the record, apart from the
- * identity of the answering process and the manipulated length. */
-static void answered_head(struct operation *op, const struct message *answer, uint64_t mlength)
+/* Rule 15: complete the contents of the answer's events. They are those of the request, apart from
+ * the identity of the answering process and the manipulated length. */
+static void answered_head(struct event_head *head, const struct message *answer, uint64_t mlength)
 {
-	op->head.uid = answer->uid;
-	op->head.jid = answer->jid;
-	op->head.mlength = mlength;
+	head->uid = answer->uid;
+	head->jid = answer->jid;
+	head->mlength = mlength;
 }
 
 /* As md_reap; also sets grant->upcall. */
@@ -114,17 +114,42 @@ static uint32_t reap(struct process_view *view, struct md *md, struct grant *gra
 /* Rule 16: whether an ack ends its operation without an event, and without using the descriptor.
  * That is so for discarded puts, as in Portals 3.0 and 3.3, unless the descriptor has
  * MD_EVENT_DROPPED. */
-static int ends_silently(const struct operation *op, const struct message *ack)
+static int ends_silently(const struct message *ack, int reports_dropped)
 {
-	return ack->fail == NI_DROPPED && !op->reports_dropped;
+	return ack->fail == NI_DROPPED && !reports_dropped;
+}
+
+/* Rules 15 and 16: end the operation that an ack answers. `head`, `hdr_data` and `link` are those of
+ * the put or atomic operation. */
+static int end_acked(struct process_view *view, const struct message *ack, struct event_head *head,
+		     uint64_t hdr_data, uint32_t link, int reports_dropped, struct grant *grant)
+{
+	struct eq *eq;
+	struct md *md;
+
+	block_count_end(view->block, ack->fail);
+	if (ends_silently(ack, reports_dropped))
+		return DELIVER_OK;
+	md = md_lookup(view, ack->md_handle);
+	eq = eq_lookup(view, ack->eq_handle);
+	if (!eq)
+		return dropped(view);
+	view->block->delivered.counters[STAT_MESSAGES_IN]++;
+	if (md && md_spend(view, md))
+		return DELIVER_DAMAGED;
+	answered_head(head, ack, ack->mlength < head->rlength ? ack->mlength : head->rlength);
+	grant->events = eq_record(view, eq, head, EVENT_ACK, md ? &md->user : 0, hdr_data, link,
+				  ack->fail);
+	grant_rings(view, grant, eq);
+	if (md)
+		grant->events += reap(view, md, grant);
+	return DELIVER_OK;
 }
 
 __attribute__((flatten)) /* as initiator_put (initiator.c) */
 int answer_ack(struct process_view *view, const struct message *ack, struct grant *grant)
 {
 	struct operation *op;
-	struct eq *eq;
-	struct md *md;
 
 	if (view->block->state != BLOCK_OPEN) {
 		dropped(view);
@@ -134,23 +159,22 @@ int answer_ack(struct process_view *view, const struct message *ack, struct gran
 	if (!op)
 		return dropped(view);
 	op_free(view, op); /* its fields stay valid while the lock is held */
-	block_count_end(view->block, ack->fail);
-	if (ends_silently(op, ack))
-		return DELIVER_OK;
-	md = md_lookup(view, ack->md_handle);
-	eq = eq_lookup(view, ack->eq_handle);
-	if (!eq)
-		return dropped(view);
-	view->block->delivered.counters[STAT_MESSAGES_IN]++;
-	if (md && md_spend(view, md))
-		return DELIVER_DAMAGED;
-	answered_head(op, ack, ack->mlength < op->head.rlength ? ack->mlength : op->head.rlength);
-	grant->events = eq_record(view, eq, &op->head, EVENT_ACK, md ? &md->user : 0,
-				  op->hdr_data, op->link, ack->fail);
-	grant_rings(view, grant, eq);
-	if (md)
-		grant->events += reap(view, md, grant);
-	return DELIVER_OK;
+	return end_acked(view, ack, &op->head, op->hdr_data, op->link, op->reports_dropped, grant);
+}
+
+__attribute__((flatten))
+void answer_ack_at_once(struct process_view *view, const struct message *put,
+			const struct message *ack, struct grant *grant)
+{
+	const struct md *md = md_lookup(view, put->md_handle);
+	struct event_head head = {
+		.nid = put->target_nid, .pid = put->target_pid, .pt_index = put->pt_index,
+		.match_bits = put->match_bits, .rlength = put->length, .offset = put->offset,
+		.md_handle = put->md_handle,
+	};
+
+	end_acked(view, ack, &head, put->hdr_data, (uint32_t)put->sequence,
+		  md && (md->user.options & MD_EVENT_DROPPED), grant);
 }
 
 /* Discard a reply; its operation ends nevertheless. */
@@ -228,7 +252,7 @@ int answer_reply(struct process_view *view, const struct message *reply, uint32_
 	if (md_spend(view, md))
 		return DELIVER_DAMAGED;
 
-	answered_head(op, reply, grant->bytes);
+	answered_head(&op->head, reply, grant->bytes);
 	op->runner = runner;
 	op->phase = OP_OPEN;
 	op->fail = reply->fail;
@@ -273,7 +297,7 @@ int answer_reply_inline(struct process_view *view, const struct message *reply,
 	if (md_spend(view, md))
 		return DELIVER_DAMAGED;
 	block->delivered.counters[STAT_MESSAGES_IN]++;
-	answered_head(op, reply, grant->bytes);
+	answered_head(&op->head, reply, grant->bytes);
 	if (eq && !(options & MD_EVENT_START_DISABLE))
 		grant->events = eq_record(view, eq, &op->head, EVENT_REPLY_START, &md->user,
 					  op->hdr_data, op->link, NI_OK);

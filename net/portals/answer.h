@@ -20,6 +20,11 @@ int answer_reply(struct process_view *view, const struct message *reply, uint32_
 int answer_reply_inline(struct process_view *view, const struct message *reply,
 			const void *payload, struct grant *grant);
 
+/* The ACK of a put that initiator_fast_put has started, which no record awaits. The kernel of the
+ * initiator made it during the same call; *grant is cleared. */
+void answer_ack_at_once(struct process_view *view, const struct message *put,
+			const struct message *ack, struct grant *grant);
+
 /* 1 if this process awaits this answer from its source. */
 int answer_is_awaited(const struct process_view *view, const struct message *answer);
 

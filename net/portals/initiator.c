@@ -251,9 +251,7 @@ int initiator_fast_put(struct process_view *view, const struct initiator_args *a
 	uint64_t offset = 0, length;
 	int32_t threshold;
 
-	if (!md || md->flags != MD_FAST || args->operation > MESSAGE_PUT ||
-	    args->target_pid == ANY_ID ||
-	    (args->ack == ACK_YES && md->user.eq_handle != EQ_NONE))
+	if (!md || md->flags != MD_FAST || args->operation > MESSAGE_PUT || args->target_pid == ANY_ID)
 		return 0;
 	length = md->room;
 	if (args->length != LENGTH_WHOLE) {
@@ -269,6 +267,10 @@ int initiator_fast_put(struct process_view *view, const struct initiator_args *a
 	if (grant_range(view, md, md->user.options & ~(uint32_t)MD_IOVEC, offset, length, 0, grant))
 		return 0;
 	request(view, args, MESSAGE_PUT, length, message);
+	if (args->ack == ACK_YES && eq_lookup(view, md->user.eq_handle)) {
+		message->ack_request = ACK_YES;
+		message->eq_handle = md->user.eq_handle;
+	}
 	if (threshold > 0)
 		md->user.threshold = threshold - 1;
 	started->operations++;

@@ -85,7 +85,8 @@ int initiator_sent(struct process_view *view, const struct message *message,
  * is the only flag of its descriptor. No lock is needed, as nothing else changes the same fields.
  * `target_nid` is a valid node. 1: started as by initiator_put and ended as by initiator_sent with
  * NI_OK; the range may be read until the application continues. 0: nothing has changed; the put is
- * longer, awaits an ack, is of another kind or invalid, so call initiator_put.
+ * longer, of another kind or invalid, so call initiator_put. No operation record awaits an ack: the
+ * caller either requests none, or hands the ack to answer_ack_at_once before the call returns.
  */
 int initiator_fast_put(struct process_view *view, const struct initiator_args *args,
 		       uint64_t most, struct message *message, struct grant *grant);

@@ -252,7 +252,8 @@ int near_fast_put(struct process_view *me, void *context, const struct initiator
 	struct grant from, to;
 	int result;
 
-	if (!peer || !initiator_fast_put(me, args, DELIVER_INLINE_BYTES, &message, &from))
+	if (!peer || args->ack == ACK_YES ||
+	    !initiator_fast_put(me, args, DELIVER_INLINE_BYTES, &message, &from))
 		return 0;
 	result = DELIVER_DAMAGED;
 	if (near_port_lock(context, peer)) {
@@ -270,12 +271,39 @@ int near_fast_put(struct process_view *me, void *context, const struct initiator
 	return 1;
 }
 
+/* Record the ack of a put of near_long_put. */
+__attribute__((noinline))
+static void acknowledge(void *context, struct process_view *me, const struct message *put,
+			const struct message *ack)
+{
+	struct grant grant;
+
+	grant_clear(&grant);
+	if (!near_port_lock(context, me))
+		return;
+	answer_ack_at_once(me, put, ack, &grant);
+	near_port_unlock(context, me);
+}
+
+/* A put of near_long_put was discarded, or it did not reach its target. */
+__attribute__((noinline, cold))
+static void not_delivered(void *context, struct process_view *me, const struct message *put,
+			  uint64_t bytes, int lost, int answers, struct message *ack)
+{
+	if (lost && near_port_lock(context, me)) {
+		initiator_lost(me, bytes);
+		near_port_unlock(context, me);
+	}
+	if (lost ? message_refuse(put, NI_FAIL, ack) : answers)
+		acknowledge(context, me, put, ack);
+}
+
 /* Flattened, as calls between files took half of the instructions, not counting the copy. */
 __attribute__((flatten))
 int near_long_put(struct process_view *me, void *context, const struct initiator_args *args)
 {
 	struct process_view *peer = near_port_known(context, args->target_nid);
-	struct message message, none;
+	struct message message, ack;
 	struct grant from, to;
 	int result, failed, upcall;
 	uint32_t events;
@@ -283,16 +311,22 @@ int near_long_put(struct process_view *me, void *context, const struct initiator
 	if (args->operation > MESSAGE_PUT || !peer ||
 	    !initiator_fast_put(me, args, UINT64_MAX, &message, &from))
 		return 0;
-	result = begin(context, me, peer, &message, 0, &to, &none);
-	if (result == DELIVER_DAMAGED && near_port_lock(context, me)) {
-		initiator_lost(me, from.bytes);
-		near_port_unlock(context, me);
-	}
-	if (result != DELIVER_OK)
+	result = begin(context, me, peer, &message, 0, &to, &ack);
+	if (result != DELIVER_OK) {
+		not_delivered(context, me, &message, from.bytes, result == DELIVER_DAMAGED,
+			      to.answers, &ack);
 		return 1;
+	}
 	events = to.events;
 	upcall = to.upcall;
 	failed = near_port_copy(context, peer, &to, me, &from);
+	if (to.ack) {
+		if (failed) {
+			ack.fail = NI_FAIL;
+			ack.mlength = 0;
+		}
+		acknowledge(context, me, &message, &ack);
+	}
 	end(context, peer, &to, failed ? NI_FAIL : NI_OK, events, upcall);
 	return 1;
 }

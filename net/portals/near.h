@@ -44,13 +44,14 @@
  */
 int near_start(struct process_view *me, void *context, const struct initiator_args *args);
 
-/* The fast path of a short put: initiator_fast_put, which needs no lock, then delivery in one step.
+/* The fast path of a short put without an ack: initiator_fast_put, which needs no lock, then delivery in one step.
  * 1: done. 0: nothing has happened; the put is longer, of another kind or invalid, so call
  * near_long_put. */
 int near_fast_put(struct process_view *me, void *context, const struct initiator_args *args);
 
-/* The same for a put of any length: initiator_fast_put, then deliver_begin, copy, deliver_end. 0:
- * call near_start. */
+/* The same for a put of any length, with or without an ack: initiator_fast_put, then deliver_begin,
+ * copy, the ack, deliver_end. No record awaits the ack, as no other kernel sends it. 0: call
+ * near_start. */
 int near_long_put(struct process_view *me, void *context, const struct initiator_args *args);
 
 /* ---- the port ---- */

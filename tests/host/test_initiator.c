@@ -373,9 +373,14 @@ TEST(rule07_plainest_puts_only_of_active_descriptors)
 		put_args = to(md + HANDLE_NEXT, 1, 5);
 		CHECK_IS(initiator_fast_put(&w.views[0], &put_args, 17, &m, &grant), 0);
 		put_args = to(md, 1, 5);
-		put_args.ack = cases[i].queue ? ACK_YES : ACK_NO;
-		put_args.target_pid = cases[i].queue ? put_args.target_pid : ANY_ID;
+		put_args.target_pid = ANY_ID;
 		CHECK_IS(initiator_fast_put(&w.views[0], &put_args, 17, &m, &grant), 0);
+		put_args = to(md, 1, 5);
+		put_args.ack = ACK_YES;         /* requested only if a queue can take it */
+		CHECK_IS(initiator_fast_put(&w.views[0], &put_args, 17, &m, &grant), cases[i].fast);
+		CHECK(!cases[i].fast ||
+		      (m.ack_request == (cases[i].queue ? ACK_YES : ACK_NO) &&
+		       m.eq_handle == (cases[i].queue ? eq : EQ_NONE)));
 		CHECK_IS(block_pending(&w.views[0]), 0);
 		remove_md(&w, 0, md);
 		remove_eq(&w, 0, eq);

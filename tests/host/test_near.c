@@ -216,6 +216,92 @@ TEST(rule22_a_long_put_without_events)
 	}
 }
 
+/* A put whose descriptor records no events of its sends has the same ack on all paths. */
+TEST_PATHS(rule16_acks_of_puts_without_send_events)
+{
+	static const struct {
+		uint64_t bits, bytes;
+		uint32_t options, target;       /* of the sender's descriptor, and the target's */
+		int acked, fail;
+		uint64_t mlength;
+	} cases[] = {
+		{ 5, 8, 0, 0, 1, NI_OK, 8 }, { 5, 200, 0, 0, 1, NI_OK, 64 },
+		{ 5, 0, 0, 0, 1, NI_OK, 0 }, { 5, 200, 0, MD_ACK_DISABLE, 0, 0, 0 },
+		{ 6, 200, 0, 0, 0, 0, 0 }, { 6, 200, MD_EVENT_DROPPED, 0, 1, NI_DROPPED, 0 },
+	};
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pair pair = pair_open(&s.w, MD_TRUNCATE | cases[i].target, MD_THRESH_INF,
+					     UNLINK_NEVER);
+		struct md_args source = memory(2048, cases[i].bytes, MD_EVENT_START_DISABLE |
+					       MD_EVENT_END_DISABLE | cases[i].options, pair.events);
+		struct initiator_args args;
+		uint32_t link = 0;
+		handle_t md;
+
+		source.threshold = 5;
+		md = bind(&s.w, 1, source, UNLINK_NEVER);
+		args = to(md, 0, cases[i].bits);
+		args.remote_offset = 0;
+		args.ack = ACK_YES;
+		for (int turn = 0; turn < 2; turn++) {
+			CHECK_IS(put(&s.w, 1, args), 0);
+			if (!cases[i].acked)
+				continue;
+			CHECK_IS(next(&s.w, 1, pair.events), EVENT_ACK);
+			CHECK_IS(s.w.event.ni_fail_type, cases[i].fail);
+			CHECK_IS(s.w.event.initiator.nid, 0);
+			CHECK_IS(s.w.event.initiator.pid, 1);
+			CHECK_IS(s.w.event.uid, s.w.views[0].uid);
+			CHECK_IS(s.w.event.jid, s.w.views[0].jid);
+			CHECK_IS(s.w.event.pt_index, args.pt_index);
+			CHECK_IS(s.w.event.match_bits, cases[i].bits);
+			CHECK_IS(s.w.event.rlength, cases[i].bytes);
+			CHECK_IS(s.w.event.mlength, cases[i].mlength);
+			CHECK_IS(s.w.event.offset, 0);
+			CHECK_IS(s.w.event.md_handle, md);
+			CHECK_IS(s.w.event.md.threshold, 3 - 2 * turn);
+			CHECK_IS(s.w.event.hdr_data, args.hdr_data);
+			CHECK(s.w.event.link != link || turn == 0);
+			link = s.w.event.link;
+		}
+		CHECK_IS(next(&s.w, 1, pair.events), -1);
+		CHECK_IS(md_lookup(&s.w.views[1], md)->user.threshold, cases[i].acked ? 1 : 3);
+		CHECK_IS(status(&s.w, 1, STAT_OP_USED), 0);
+		CHECK_IS(status(&s.w, 1, STAT_DROPPED), 0);
+		CHECK_IS(block_pending(&s.w.views[1]), 0);
+		done();
+	}
+}
+
+/* The ack is recorded before PUT_END, and there is exactly one, wherever the target dies. */
+TEST_PATHS(rule22_an_acked_put_without_send_events)
+{
+	for (int dies_at = 0; dies_at <= 5; dies_at++) {
+		struct initiator_args args;
+		struct md_args source;
+
+		s.pair = pair_open(&s.w, MD_TRUNCATE, MD_THRESH_INF, UNLINK_NEVER);
+		s.sent = 1;             /* SEND_END is not recorded */
+		s.acked = s.put = s.steps = s.wrong = 0;
+		s.wants_ack = 1;
+		s.dies_at = dies_at;
+		s.w.loop.entered = entered;
+		source = memory(2048, 256, MD_EVENT_START_DISABLE | MD_EVENT_END_DISABLE,
+				s.pair.events);
+		args = to(bind(&s.w, 1, source, UNLINK_NEVER), 0, 5);
+		args.ack = ACK_YES;
+		CHECK_IS(put(&s.w, 1, args), 0);
+		s.w.loop.entered = 0;
+		look();
+		CHECK_IS(s.acked, 1);
+		CHECK_IS(s.wrong, 0);
+		CHECK_IS(status(&s.w, 1, STAT_OP_USED), 0);
+		CHECK_IS(status(&s.w, 1, STAT_MESSAGES_OUT), 1);
+		done();
+	}
+}
+
 /* Source and destination overlap in both directions, short and long. */
 TEST(rule34_put_to_oneself_that_overlaps)
 {

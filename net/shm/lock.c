@@ -28,7 +28,8 @@
 
 #include "region.h"
 
-#define SPIN_NS 2000u
+/* Time to spin: about half of what it takes to halt and be rung under TCG. */
+#define SPIN_NS 50000u
 
 /* Does not read the lock first: it is usually free. */
 static inline int try_acquire(struct shm_lock *lock, const struct shm_member *self)

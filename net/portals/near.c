@@ -311,6 +311,7 @@ int near_long_put(struct process_view *me, void *context, const struct initiator
 	if (args->operation > MESSAGE_PUT || !peer ||
 	    !initiator_fast_put(me, args, UINT64_MAX, &message, &from))
 		return 0;
+	to.answers = 0;        /* as in put */
 	result = begin(context, me, peer, &message, 0, &to, &ack);
 	if (result != DELIVER_OK) {
 		not_delivered(context, me, &message, from.bytes, result == DELIVER_DAMAGED,

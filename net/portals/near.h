@@ -44,9 +44,9 @@
  */
 int near_start(struct process_view *me, void *context, const struct initiator_args *args);
 
-/* The fast path of a short put without an ack: initiator_fast_put, which needs no lock, then delivery in one step.
- * 1: done. 0: nothing has happened; the put is longer, of another kind or invalid, so call
- * near_long_put. */
+/* The fast path of a short put without an ack: initiator_fast_put, which needs no lock, then
+ * delivery in one step. 1: done. 0: nothing has happened; the put is longer, of another kind or
+ * invalid, so call near_long_put. */
 int near_fast_put(struct process_view *me, void *context, const struct initiator_args *args);
 
 /* The same for a put of any length, with or without an ack: initiator_fast_put, then deliver_begin,

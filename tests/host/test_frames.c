@@ -145,27 +145,6 @@ TEST(frames_report_events_in_order)
 	scene_close(&s);
 }
 
-/* The fast path of short puts has no record for an ack, so it leaves acked puts to the other one. */
-TEST(frames_ack_short_puts_without_send_events)
-{
-	struct netsim_config network = faults(0, 3);
-	struct link_config config = usual();
-	struct initiator_args args;
-	struct md_args silent;
-	struct scene s;
-
-	scene_open(&s, &test_limits, &network, &config);
-	silent = memory(0, 8, MD_EVENT_START_DISABLE | MD_EVENT_END_DISABLE, s.eq[1]);
-	args = to(bind(&s.w, 1, silent, UNLINK_NEVER), 0, 5);
-	for (args.ack = ACK_NO; args.ack <= ACK_YES; args.ack++) {
-		CHECK_IS(fabric_start(&s.fabric, 1, &args), 0);
-		CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
-		CHECK_IS(events(&s, 0, s.eq_in[0], EVENT_PUT_END, NI_OK), 1);
-		CHECK_IS(events(&s, 1, s.eq[1], EVENT_ACK, NI_OK), args.ack == ACK_YES);
-	}
-	scene_close(&s);
-}
-
 /* Payload in pieces stays readable until the link has finished with it; an ACK that arrives earlier
  * waits. */
 TEST(frames_report_events_of_pieces_in_order)

@@ -342,3 +342,19 @@ TEST(frames_believe_no_answer_with_a_wrong_bit)
 {
 	forge_each(have_any_wrong_bit);
 }
+
+/* The fast path of short puts has no record for an ack, so it leaves acked puts to the other one. */
+TEST(frames_ack_short_puts_without_send_events)
+{
+	struct initiator_args args;
+	struct scene s;
+
+	scene_open(&s);
+	args = to(s.put_md, ASKED, 5);
+	for (args.ack = ACK_NO; args.ack <= ACK_YES; args.ack++) {
+		CHECK_IS(fabric_start(&s.fabric, 0, &args), 0);
+		CHECK_IS(fabric_settle(&s.fabric, LONG_NS), 1);
+		CHECK_IS(next(&s.w, 0, s.eq), args.ack == ACK_YES ? EVENT_ACK : -1);
+	}
+	scene_close(&s);
+}

@@ -28,7 +28,8 @@
 
 #include "region.h"
 
-/* Time to spin: about half of what it takes to halt and be rung under TCG. */
+/* Time to spin. A node that halts is woken about 100 us after it was rung, if the host's processors
+ * are busy (docs/measurements.md, "Waiting for a lock"). */
 #define SPIN_NS 50000u
 
 /* Does not read the lock first: it is usually free. */

@@ -28,8 +28,8 @@
 
 #include "region.h"
 
-/* Time to spin. A node that halts is woken about 100 us after it was rung, if the host's processors
- * are busy (docs/measurements.md, "Waiting for a lock"). */
+/* Time to spin. A halt lasts about 100 us if the host's processors are busy (docs/measurements.md,
+ * "Waiting for a lock"). */
 #define SPIN_NS 50000u
 
 /* Does not read the lock first: it is usually free. */

@@ -216,7 +216,7 @@ TEST(rule22_a_long_put_without_events)
 	}
 }
 
-/* A put whose descriptor records no events of its sends has the same ack on all paths. */
+/* The descriptor records no SEND_START and no SEND_END. Then all paths record the same ACK event. */
 TEST_PATHS(rule16_acks_of_puts_without_send_events)
 {
 	static const struct {

@@ -30,7 +30,7 @@
 #include "types.h"
 
 #define BLOCK_MAGIC    0x314b434f4c42474dULL    /* "MGBLOCK1" */
-#define BLOCK_VERSION  5u
+#define BLOCK_VERSION  6u
 #define BLOCK_PAGE     4096u
 
 /* Sizes of the pools, at most NO_INDEX - 1 each, and of the other parts. Fixed for a job. */

@@ -46,8 +46,8 @@ static uint32_t find_mask(struct process_view *view, struct portal *portal, uint
 		goto out;
 	if (found == MASK_REST)
 		bits = source = 0;
-	masks[found] = (struct mask){ .bits = bits, .source = source };
-	masks[found].salt = (uint64_t)(&masks[found] - view->masks) * 0xa0761d6478bd642fULL;
+	masks[found] = (struct mask){ .bits = bits, .source = source, .least = ~0ULL };
+	portal->entries[found] = 0;
 	portal->indexed |= (uint8_t)(1u << found);
 out:
 	portal->recent = (uint8_t)found;
@@ -68,18 +68,31 @@ static inline uint32_t mask_of(struct process_view *view, struct portal *portal,
 	return first + find_mask(view, portal, pt_index, bits, source);
 }
 
-/* Number all entries of a list anew. 0 or PORTALS_FAIL. */
+/* An entry with this mask has this order number. */
+static inline void at_most(struct mask *mask, uint64_t order)
+{
+	if (order < mask->least)
+		mask->least = order;
+}
+
+/* Number all entries of a list anew. Those that are not in the index yet have CHAIN_NONE. 0 or
+ * PORTALS_FAIL. */
 __attribute__((noinline))
 static int renumber(struct process_view *view, const struct portal *portal)
 {
+	struct mask *masks = &view->masks[(portal - view->portals) * PORTAL_MASKS];
 	uint64_t step = ORDER_RANGE / (portal->count + 1u), order = ORDER_FIRST;
 	uint32_t steps = view->limits.mes;
 
+	for (uint32_t i = 0; i < PORTAL_MASKS; i++)
+		masks[i].least = ~0ULL;
 	for (uint32_t i = portal->first; i != NO_INDEX; i = view->mes[i].next) {
 		if (i >= view->limits.mes || steps-- == 0)
 			return PORTALS_FAIL;
 		order += step;
 		view->mes[i].order = order;
+		if (view->mes[i].chain != CHAIN_NONE)
+			at_most(&masks[view->mes[i].mask % PORTAL_MASKS], order);
 	}
 	return PORTALS_OK;
 }
@@ -89,8 +102,10 @@ __attribute__((noinline))
 static int squeeze(struct process_view *view, const struct portal *portal, struct me *me,
 		   uint64_t low, uint64_t gap)
 {
-	if (gap < 2)
+	if (gap < 2) {
+		me->chain = CHAIN_NONE;
 		return renumber(view, portal);
+	}
 	me->order = low + gap / 2;
 	return PORTALS_OK;
 }
@@ -184,8 +199,7 @@ int chain_add(struct process_view *view, struct portal *portal, uint32_t pt_inde
 {
 	uint64_t source = source_mask(me);
 	uint32_t number = mask_of(view, portal, pt_index, me, source);
-	struct mask *mask = &view->masks[number];
-	uint32_t at = index_chain(view, mask, me->match_bits,
+	uint32_t at = index_chain(view, number, me->match_bits,
 				  source ? index_source(me->nid, me->pid) : 0);
 	struct chain *chain = &view->chains[at];
 
@@ -198,7 +212,8 @@ int chain_add(struct process_view *view, struct portal *portal, uint32_t pt_inde
 		chain->first = chain->last = (uint16_t)(index + 1);
 		me->later = me->earlier = 0;
 	}
-	mask->count++;
+	at_most(&view->masks[number], me->order);
+	portal->entries[number % PORTAL_MASKS]++;
 	return PORTALS_OK;
 }
 
@@ -259,9 +274,10 @@ int index_remove(struct process_view *view, struct portal *portal, const struct 
 		view->mes[later - 1].earlier = earlier;
 	else
 		chain->last = earlier;
-	if (--view->masks[number].count == 0) {
-		portal->indexed &= (uint8_t)~(1u << number % PORTAL_MASKS);
-		if (portal->recent == number % PORTAL_MASKS)
+	number %= PORTAL_MASKS;
+	if (--portal->entries[number] == 0) {
+		portal->indexed &= (uint8_t)~(1u << number);
+		if (portal->recent == number)
 			portal->recent = MASK_NONE;
 	}
 	return PORTALS_OK;

@@ -24,7 +24,8 @@
  * Several keys and portals may share a chain. In a chain the entries of one mask are in the order
  * of the portal's list. Each entry has an order number that grows along the list. Among the
  * candidates of all masks the one with the smallest number is chosen, so the result is always that
- * of a list search.
+ * of a list search. A mask whose entries are all behind a candidate is not searched: so entries that
+ * catch everything at the end of a list cost nothing as long as others match.
  *
  * A portal's entries enter the index when its list becomes longer than INDEX_FROM, and stay there
  * until the list is empty. Shorter lists are searched faster without it. Only the owner's calls
@@ -38,7 +39,6 @@
 
 #define INDEX_FROM    4u        /* longest list that is not indexed */
 #define CHAIN_NONE    0xfffeu   /* me.chain of an entry that is in no chain */
-#define PORTAL_MASKS  8u        /* of each portal: as many as portal.indexed has bits */
 #define MASK_REST     7u        /* the last mask: for entries that find no other one free */
 #define MASK_NONE     0xffu     /* portal.recent: none */
 
@@ -68,11 +68,14 @@ static inline uint64_t index_source(uint32_t nid, uint32_t pid)
 	return (uint64_t)(pid * 0xb5297a4du) << 32 | nid * 0x68e31da5u;
 }
 
-/* The chain of a key: hash of match bits and index_source, masked. */
-static inline uint32_t index_chain(const struct process_view *view, const struct mask *mask,
+/* The chain of a key: hash of match bits and index_source, masked, and of the mask's number, so that
+ * equal keys of different masks differ. */
+static inline uint32_t index_chain(const struct process_view *view, uint32_t number,
 				   uint64_t bits, uint64_t source)
 {
-	uint64_t key = (bits & mask->bits) + (source & mask->source) + mask->salt;
+	const struct mask *mask = &view->masks[number];
+	uint64_t key = (bits & mask->bits) + (source & mask->source) +
+		       number * 0xa0761d6478bd642fULL;
 
 	return (uint32_t)(key * 0x9e3779b97f4a7c15ULL >> view->chain_shift);
 }

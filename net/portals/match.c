@@ -70,8 +70,7 @@ static inline int find_in_chain(const struct process_view *view, uint32_t number
 				const struct message *message, uint64_t source,
 				uint64_t *order, struct place *place)
 {
-	const struct mask *mask = &view->masks[number];
-	uint32_t at = view->chains[index_chain(view, mask, message->match_bits, source)].first;
+	uint32_t at = view->chains[index_chain(view, number, message->match_bits, source)].first;
 	uint32_t steps = view->limits.mes;
 	const struct me *me;
 	int result;
@@ -112,6 +111,8 @@ static int find_indexed(const struct process_view *view, uint32_t masks_in_use,
 		uint32_t last = (uint32_t)__builtin_clz(masks_in_use) ^ 31;
 
 		masks_in_use &= ~(1u << last);
+		if (view->masks[first + last].least >= order)
+			continue;
 		result = find_in_chain(view, first + last, message, source, &order, place);
 		if (result == DELIVER_DAMAGED)
 			return result;

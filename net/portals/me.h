@@ -16,11 +16,13 @@ struct chain {
 struct mask {
 	uint64_t bits;         /* match bits that are compared */
 	uint64_t source;       /* halves of index_source that are compared */
-	uint64_t salt;         /* different for each mask, so that their keys differ */
-	uint64_t count;        /* entries in the index that have this mask */
+	uint64_t least;        /* no entry in the index with this mask has a smaller order number */
 };
 
-/* An entry of the portal table: a match list. */
+#define PORTAL_MASKS  8u       /* of each portal: as many as portal.indexed has bits */
+
+/* An entry of the portal table: a match list. Each message that unlinks an entry changes it. So the
+ * counts are here and not in the masks, whose cache lines are only read then. */
 struct portal {
 	uint16_t first, last;  /* entries, or NO_INDEX */
 	uint16_t count;        /* length of the list */
@@ -28,9 +30,11 @@ struct portal {
 	                        * the list is in the index; 0: none is (index.h) */
 	uint8_t  recent;       /* the mask of the last entry that was added to the index, if that
 	                        * mask is still in use; or MASK_NONE */
+	uint16_t entries[PORTAL_MASKS]; /* in the index, by mask */
+	uint8_t  zero[8];
 };
 
-_Static_assert(sizeof(struct portal) == 8, "eight portals per cache line");
+_Static_assert(sizeof(struct portal) == 32, "no portal is in two cache lines");
 
 struct me {
 	handle_t handle;       /* its own while in use; else KIND_FREE and the next generation */

@@ -198,13 +198,14 @@ static void check_index(struct look *look)
 			MUST(mask->bits == (rest ? 0 : ~me->ignore_bits));
 			MUST(mask->source == (rest ? 0 : (me->nid == ANY_ID ? 0 : SOURCE_NID) |
 							 (me->pid == ANY_ID ? 0 : SOURCE_PID)));
-			MUST(me->chain == index_chain(view, mask, me->match_bits,
+			MUST(me->order >= mask->least);
+			MUST(me->chain == index_chain(view, me->mask, me->match_bits,
 						      index_source(me->nid, me->pid)));
 			of_mask[me->mask % PORTAL_MASKS]++;
 		}
 		for (uint32_t i = 0; i < PORTAL_MASKS; i++) {
 			MUST((portal->indexed >> i & 1) == (of_mask[i] > 0));
-			MUST(!of_mask[i] || view->masks[pt * PORTAL_MASKS + i].count == of_mask[i]);
+			MUST(!of_mask[i] || portal->entries[i] == of_mask[i]);
 		}
 	}
 	for (uint32_t i = 0; i < MES; i++)

@@ -162,6 +162,8 @@ int64_t sys_put_region(uint64_t md, uint64_t offset, uint64_t length, uint64_t r
 
 	if (!transport_is_near((uint32_t)target))
 		return put_far_region(md, offset, length, rest, target, pt_index);
+	if (length > DELIVER_INLINE_BYTES) /* near_fast_put would refuse it */
+		return put_any_region(ACK_NO);
 	if (!region_arguments(md, offset, length, rest, target, pt_index, &args))
 		return PTL_SEGV;
 	return near_fast_put(own_view(), 0, &args) ? PTL_OK : put_any_region(ACK_NO);

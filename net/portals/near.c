@@ -5,6 +5,7 @@
 #include "answer.h"
 #include "op.h"
 #include "range.h"
+#include "target.h"
 
 /* ---- one phase each, under one lock ---- */
 
@@ -14,7 +15,9 @@ static int is_short_atomic(const struct message *message)
 	return message->operation == MESSAGE_ATOMIC && message->length <= DELIVER_INLINE_BYTES;
 }
 
-/* deliver_begin or deliver_atomic, repeated while no operation record is free. */
+/* deliver_begin or deliver_atomic, repeated while no operation record is free. Not part of the
+ * flattened near_long_put, which rarely calls it. */
+__attribute__((noinline))
 static int begin(void *context, const struct process_view *me, struct process_view *view,
 		 const struct message *message, const void *operands, struct grant *grant,
 		 struct message *answer)
@@ -311,8 +314,14 @@ int near_long_put(struct process_view *me, void *context, const struct initiator
 	if (args->operation > MESSAGE_PUT || !peer ||
 	    !initiator_fast_put(me, args, UINT64_MAX, &message, &from))
 		return 0;
-	to.answers = 0;        /* as in put */
-	result = begin(context, me, peer, &message, 0, &to, &ack);
+	grant_clear(&to);
+	result = DELIVER_DAMAGED;
+	if (near_port_lock(context, peer)) {
+		result = target_begin(peer, &message, me->nid, &to, &ack);
+		near_port_unlock(context, peer);
+		if (__builtin_expect(result == DELIVER_BUSY, 0))
+			result = begin(context, me, peer, &message, 0, &to, &ack);
+	}
 	if (result != DELIVER_OK) {
 		not_delivered(context, me, &message, from.bytes, result == DELIVER_DAMAGED,
 			      to.answers, &ack);

@@ -56,33 +56,39 @@ void path_forget(struct open_file *file)
 			file_at(i)->folder -= bytes;
 }
 
-/* If `path` is `from` or lies below it: `moved` becomes the path with `to` in place of `from`. */
-static bool is_moved(const char *path, const char *from, const char *to, char *moved)
+/* If `path` is `from` or lies below it: writes it with `to` in place of `from` to `moved`, which has
+ * `room` bytes and may be `path`. Returns how many bytes it wrote; 0: none. */
+static uint32_t move(const char *path, const char *from, const char *to, char *moved, uint64_t room)
 {
-	uint64_t n = strlen(from), bytes = strlen(to);
+	uint64_t n = strlen(from), head = strlen(to), tail;
 
-	if (strlen(path) < n || memcmp(path, from, n) || (path[n] && path[n] != '/') ||
-	    bytes + strlen(path + n) >= PATH_BYTES)
-		return false;
-	memcpy(moved, to, bytes);
-	memcpy(moved + bytes, path + n, strlen(path + n) + 1);
-	return true;
+	if (strlen(path) < n || memcmp(path, from, n) || (path[n] && path[n] != '/'))
+		return 0;
+	tail = strlen(path + n) + 1;
+	if (head + tail > PATH_BYTES || head + tail > room)
+		return 0;
+	memmove(moved + head, path + n, tail);
+	memcpy(moved, to, head);
+	return (uint32_t)(head + tail);
 }
 
 void path_moved(const char *from, const char *to)
 {
-	static char moved[PATH_BYTES];
+	uint32_t bytes;
 
-	if (!current_gone && is_moved(path_current, from, to, moved))
-		memcpy(path_current, moved, strlen(moved) + 1);
+	if (!current_gone)
+		move(path_current, from, to, path_current, PATH_BYTES);
 	for (uint32_t i = 0; i < file_count(); i++) {
 		struct open_file *file = file_at(i);
 
-		if (!file->folder || file->gone || !is_moved(path_kept(file), from, to, moved) ||
-		    strlen(moved) > KEPT_BYTES - kept_bytes)
+		if (!file->folder || file->gone)
 			continue;
+		bytes = move(path_kept(file), from, to, kept + kept_bytes, KEPT_BYTES - kept_bytes);
+		if (!bytes)
+			continue;
+		kept_bytes += bytes;
 		path_forget(file);
-		path_keep(file, moved);
+		file->folder = kept_bytes - bytes + 1;
 	}
 }
 

@@ -108,6 +108,28 @@ static void replaced(void)
 	show_stat("f/b");
 	SAY(rename("f/b", "f/b"));
 	SAY(close(fd));
+
+	/* The current folder and an open one below it, renamed to a longer and a shorter name. */
+	SAY(mkdir("folder", 0755));
+	SAY(chdir("folder"));
+	SAY(mkdir("in", 0755));
+	put("in/x", "x");
+	fd = open("in", O_RDONLY | O_DIRECTORY);
+	old = open("../f", O_RDONLY | O_DIRECTORY);
+	SAY(rename("../folder", "../a_longer_name"));
+	show("in/x");
+	SAY(openat(fd, "y", O_WRONLY | O_CREAT, 0644));
+	SAY(rename("../a_longer_name", "../s"));
+	show("in/x");
+	SAY(unlinkat(fd, "y", 0));
+	SAY(rename("in", "../f/other"));
+	SAY(unlinkat(fd, "x", 0));
+	SAY(faccessat(old, "b", F_OK, 0));
+	SAY(unlinkat(old, "other", AT_REMOVEDIR));
+	SAY(close(fd));
+	SAY(close(old));
+	SAY(chdir(".."));
+	SAY(rmdir("s"));
 	SAY(unlink("f/b"));
 	SAY(rmdir("f"));
 }

@@ -351,7 +351,8 @@ void bulk_open(struct link *link, uint8_t *aside)
 {
 	link->bulk = (struct bulk){ .flow = NO_FLOW, .first = NO_RECORD, .last = NO_RECORD, .most = 1,
 				    .at = LINK_NEVER, .aside = aside,
-				    .sends_first = NO_RECORD, .sends_last = NO_RECORD };
+				    .sends_first = NO_RECORD, .sends_last = NO_RECORD,
+				    .sent_flow = NO_FLOW };
 }
 
 void link_bulk(struct link *link, struct nic *nic)

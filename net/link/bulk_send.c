@@ -158,17 +158,36 @@ void bulk_accept_grant(struct link *link, struct flow *flow, const struct wire *
 	}
 }
 
+/* How many flows come before that of this message, after that of the last part. */
+static uint32_t flows_before(const struct link *link, uint32_t index)
+{
+	return send_at(link, index)->flow - link->bulk.sent_flow - 1;
+}
+
+/* The message whose part is next. Flows take turns, part by part, so a receiver that grants much or
+ * often does not delay the parts for others. Within a flow the order is that of the list. */
+static uint32_t next_message(const struct link *link)
+{
+	uint32_t next = link->bulk.sends_first, index = next;
+
+	for (; index != NO_RECORD; index = send_at(link, index)->bulk_next)
+		if (flows_before(link, index) < flows_before(link, next))
+			next = index;
+	return next;
+}
+
 int bulk_send_part(struct link *link)
 {
 	struct bulk *bulk = &link->bulk;
-	uint32_t index = bulk->sends_first;
 	struct wire wire = { .kind = WIRE_KIND_BULK };
 	struct send *send;
+	uint32_t index;
 	uint64_t at;
 	int result;
 
 	if (!bulk_can_send(link))
 		return 0;
+	index = next_message(link);
 	send = record_at(&link->sends, index);
 	if (has_parts(send)) {
 		const struct flow *flow = &link->flows[send->flow];
@@ -194,6 +213,7 @@ int bulk_send_part(struct link *link)
 		if (result == NIC_FULL)
 			return NIC_FULL;
 		++*next;
+		bulk->sent_flow = send->flow;
 		if (result == 0) {
 			send->granted = send->parts_sent;
 			send->again_until = send->again;

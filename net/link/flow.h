@@ -277,6 +277,7 @@ struct bulk {
 	uint8_t ring[BULK_POSTED]; /* indices of the posted buffers, in the card's order */
 	struct buffer buffers[BULK_BUFFERS]; /* a buffer's index is its number modulo the size */
 	uint16_t sends_first, sends_last; /* list of messages that have parts to send */
+	uint32_t sent_flow;        /* the flow of the last part that was sent */
 	uint16_t parts_out;        /* parts that the cards have not yet read */
 };
 

@@ -9,11 +9,12 @@
 static struct probe probe;
 static struct nic bulk;
 static int bulk_says;                  /* what the bulk card's send returns */
+static int bulk_room;                  /* so many frames it takes nevertheless */
 
 static int bulk_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint64_t cookie)
 {
 	(void)nic;
-	if (bulk_says != NIC_OK)
+	if (bulk_says != NIC_OK && bulk_room-- <= 0)
 		return bulk_says;
 	probe_note_frame(&probe, pieces, n);
 	link_transmitted(probe.link, probe.now, cookie);
@@ -35,6 +36,7 @@ static struct probe *announced(void)
 	bulk = (struct nic){ .ops = &ops, .mtu = WIRE_HEADER + 4096, .ring = 16 };
 	wire_address(bulk.address, 0, 1);
 	bulk_says = NIC_OK;
+	bulk_room = 0;
 	link_bulk(p->link, &bulk);
 	CHECK_IS(probe_send(p, PEER, 5 * 4096, 9), LINK_OK);
 	CHECK_IS(p->n_sent, 1);
@@ -123,6 +125,36 @@ TEST(link_sends_again_before_others)
 		CHECK_IS(p->sent[7 + i].part, 1 + i);
 	}
 	link_give_up(p->link, p->now, PEER);
+	probe_close(p, 1);
+}
+
+/* Nodes 2 and 3 have granted parts while the card was full, and node 1 grants AGAIN each time that a
+ * part has left. The parts leave in turns. */
+TEST(link_sends_parts_to_all_receivers_in_turns)
+{
+	struct probe *p = announced();
+	struct wire wire = grant(0, 0, 5);
+	uint32_t parts[4] = { 0 };
+
+	probe_give(p, PEER, &wire, 0);
+	for (uint32_t node = 2; node < 4; node++)
+		CHECK_IS(probe_send(p, node, 5 * 4096, node), LINK_OK);
+	bulk_says = NIC_FULL;
+	for (uint32_t node = 2; node < 4; node++)
+		probe_give(p, node, &wire, 0);
+	wire.again = 1;
+	p->seen = p->n_sent;
+	for (uint32_t i = 0; i < 12; i++) {
+		bulk_room = 1;
+		probe_give(p, PEER, &wire, 0);
+		link_tick(p->link, p->now);
+	}
+	for (uint32_t i = p->seen; i < p->n_sent; i++)
+		parts[p->to[i]] += p->sent[i].kind == WIRE_KIND_BULK;
+	for (uint32_t node = 1; node < 4; node++) {
+		CHECK_IS(parts[node], 4);
+		link_give_up(p->link, p->now, node);
+	}
 	probe_close(p, 1);
 }
 

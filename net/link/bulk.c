@@ -56,10 +56,12 @@ void bulk_request_turn(struct link *link, uint32_t index)
 	}
 	assembly->queued = 1;
 	assembly->turn_next = NO_RECORD;
-	if (bulk->first == NO_RECORD)
+	if (bulk->first == NO_RECORD) {
 		bulk->first = (uint16_t)index;
-	else
+		bulk->shared_from = link->now;
+	} else {
 		assembly_at(link, bulk->last)->turn_next = (uint16_t)index;
+	}
 	bulk->last = (uint16_t)index;
 }
 
@@ -334,6 +336,7 @@ void bulk_run(struct link *link, uint64_t now, int landed)
 			bulk->flow = assembly_at(link, bulk->first)->flow;
 			bulk_leave_queue(link, bulk->first);
 			bulk->spent = bulk->tries = 0;
+			bulk->shared_from = now;
 			defer_answers(link);
 		}
 		if (extend(link, landed, now))

@@ -322,12 +322,20 @@ void bulk_pulled(struct link *link, struct flow *flow, const struct wire *wire, 
 
 /* ---- time, and the end of a peer ---- */
 
+/* Each part that lands restarts the timer. So a peer that sends few and late could keep its turn:
+ * while others wait, a timeout ends a turn that takes long. */
+static int is_slow(const struct link *link, uint64_t now)
+{
+	return link->bulk.first != NO_RECORD &&
+	       now - link->bulk.shared_from >= link->config.most_timeout;
+}
+
 void bulk_tick(struct link *link, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;
 
-	if (++bulk->tries == MOST_TRIES) {
-		withdraw(link, 0);
+	if (++bulk->tries == MOST_TRIES || is_slow(link, now)) {
+		withdraw(link, 1);
 		bulk_pass(link);
 	} else if (is_spoilt(bulk)) {
 		give_back(link);

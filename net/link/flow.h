@@ -272,6 +272,8 @@ struct bulk {
 	uint32_t unreported;       /* buffers posted since the last one that interrupts */
 	uint32_t trip;             /* ns from a grant to its first part, smoothed */
 	uint64_t granted_at;       /* ns: when a grant was sent while none was open, or 0 */
+	uint64_t shared_from;      /* ns: when the turn began or, if that was later, the first of
+	                              those that wait now began to wait */
 	uint64_t at;               /* ns: when the turn's timer expires, or LINK_NEVER */
 	uint8_t *aside;            /* memory for one part */
 	uint8_t ring[BULK_POSTED]; /* indices of the posted buffers, in the card's order */

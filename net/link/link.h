@@ -50,8 +50,9 @@
  *                                             filled; grant the lost parts again: TURN
  *             another frame landed          move the buffer's own part into it, or post the
  *                                             buffer again: TURN
- *             timeout                       grant again: TURN; after several withdraw the
- *                                             buffers: NONE
+ *             timeout                       grant again: TURN; after several, or if others
+ *                                             have waited for most_timeout in this turn,
+ *                                             withdraw the buffers: NONE
  *             peer LOST                     withdraw the buffers: NONE
  *
  * Parts that cannot have a buffer are granted for the ordinary card and copied. A peer whose
@@ -140,7 +141,7 @@ enum link_lane { LINK_REQUESTS, LINK_ANSWERS };
 	X(MOVED,         "misplaced parts copied to their place") \
 	X(PULLED,        "parts that came to the ordinary card and were copied") \
 	X(WITHDRAWN,     "times that buffers were withdrawn from the bulk card") \
-	X(PASSED,        "turns that ended because nothing arrived") \
+	X(PASSED,        "turns that ended because nothing, or little, arrived") \
 	X(CARD_FULL,     "times that a card's ring or the frame records were full") \
 	X(NO_RECORD,     "times that link_send or link_reserve found no record") \
 	X(NO_PEER,       "frames from, and messages to, peers for which there is no memory")

@@ -11,9 +11,11 @@
  *      | +------------+ | UNREADABLE                         | |
  *      |                v                                    | |
  *      +------------- ENDING <-------------------------------+ |
- *      | at once                  UNREADABLE                   |
+ *      | TICK                     UNREADABLE                   |
  *      +-------------------------------------------------------+
  *                                 ACKED_ALL
+ *
+ * TRIES and RENEWED lead from OPEN and REPAIR to IDLE, as ENDING does: the peer is lost.
  */
 #ifndef NET_LINK_FLOW_STATE_H
 #define NET_LINK_FLOW_STATE_H
@@ -35,11 +37,14 @@
 	X(OPEN,   REFUSED,     REPAIR, "frames that the peer refused are marked lost") \
 	X(OPEN,   TIMEOUT,     REPAIR, "all under way are marked lost; congestion window 1") \
 	X(REPAIR, SEND,        REPAIR, "the message is queued; no new frame leaves") \
+	X(REPAIR, TIMEOUT,     REPAIR, "all under way are marked lost again") \
 	X(REPAIR, RESENT,      OPEN,   "the last marked frame was retransmitted") \
 	X(REPAIR, ACKED_ALL,   IDLE,   "the marked frames had arrived after all") \
 	X(OPEN,   UNREADABLE,  ENDING, "the user cannot show the payload: no more frames leave") \
+	X(REPAIR, UNREADABLE,  ENDING, "the same, of a frame to be retransmitted") \
 	X(ENDING, TICK,        IDLE,   "the peer is lost: all queued messages fail") \
 	X(OPEN,   TRIES,       IDLE,   "config.tries timeouts: the peer is lost") \
+	X(REPAIR, TRIES,       IDLE,   "config.tries timeouts: the peer is lost") \
 	X(OPEN,   RENEWED,     IDLE,   "a frame of a newer incarnation came: the peer is lost") \
 	X(REPAIR, RENEWED,     IDLE,   "a frame of a newer incarnation came: the peer is lost")
 

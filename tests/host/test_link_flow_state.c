@@ -64,6 +64,7 @@ static void happen(struct probe *p, enum event event)
 	case EVENT_TIMEOUT:
 		p->card = NIC_FULL;
 		probe_pass(p, 100 * MS);
+		CHECK(link_counter(p->link, LINK_TIMEOUTS) > 0);
 		break;
 	case EVENT_RESENT:
 		p->card = NIC_OK;
@@ -71,6 +72,8 @@ static void happen(struct probe *p, enum event event)
 		break;
 	case EVENT_UNREADABLE:
 		p->cannot = 1;
+		p->card = NIC_OK;
+		link_tick(p->link, p->now);      /* lost frames leave, if there are any */
 		send_some(p, 1);
 		break;
 	case EVENT_TICK:

@@ -17,6 +17,7 @@ OVER = pytest.mark.parametrize("over", list(LINKS))
 THREADS = ("yields,joins,detached,mutexes,conditions,sleeping,sleeper beside work,preempted,shared,"
            "alone,not preempted,C library,floating point,memory,arguments").split(",")
 CALLS = "synchronous sizes asynchronous silent quick nested moving computing wrong".split()
+TURNS = ["C library"]
 EDGES = "woken results quick".split()
 MOVES = "around preemptive refused many".split()
 
@@ -32,6 +33,12 @@ def cases(margay, app, over: str, nodes: int, name: str, wanted: list[str], *arg
 def test_threads(margay, app, nodes):
     """Turns, joins, mutexes, conditions, sleep, preemption, the C library under preemption."""
     cases(margay, app, "shm", nodes, "pm2_threads", THREADS)
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_turns(margay, app, nodes):
+    """A thread that computes does not keep others from running."""
+    cases(margay, app, "shm", nodes, "pm2_turns", TURNS)
 
 
 def test_ten_thousand_threads(margay, app):

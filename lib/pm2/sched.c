@@ -190,6 +190,20 @@ void pm2_late(void)
 	preempt();
 }
 
+/* Sets the timer for a retry, and leaves PM2. A signal that comes before `busy` is cleared is only
+ * noted: the timer that it has used up, or a message, needs another retry. */
+static void retry(void)
+{
+	do {
+		pm2_enter();
+		pm2.late = 0;
+		set_timer(pm2_now() + AGAIN_US * NS_PER_US);
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		pm2.busy = 0;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	} while (pm2.late);
+}
+
 /* SIGALRM, from the timer or the handler of messages. If the program is in a function of the C
  * library that is not reentrant, preemption is put off. */
 void pm2_tick(int number, void *info, void *context)
@@ -206,8 +220,7 @@ void pm2_tick(int number, void *info, void *context)
 		preempt();
 		return;
 	}
-	set_timer(pm2_now() + AGAIN_US * NS_PER_US);
-	pm2.busy = 0;
+	retry();
 }
 
 void pm2_preempt_off(void)

@@ -1,0 +1,68 @@
+/*
+ * A thread that computes sees that others go on. It never calls PM2 while it waits for them. A
+ * case that fails hangs. One line of rank 0 for each case.
+ */
+#include "check.h"
+#include <pm2.h>
+#include <stdlib.h>
+#include <time.h>
+
+static void create(pm2_thread_t *name, void *(*function)(void *), intptr_t argument)
+{
+	EQUAL(pm2_thread_create(name, function, (void *)argument), PM2_OK);
+}
+
+static void join(pm2_thread_t name)
+{
+	EQUAL(pm2_thread_join(name, NULL), PM2_OK);
+}
+
+/* ---- threads that only use the C library, where preemption is put off again and again ---- */
+
+static volatile int turns;
+static volatile intptr_t last = -1;
+
+static void *uses_library(void *argument)
+{
+	struct timespec now;
+	char text[64];
+
+	while (turns < 30) {
+		if (last != (intptr_t)argument) {
+			last = (intptr_t)argument;
+			turns++;
+		}
+		clock_gettime(CLOCK_MONOTONIC, &now);   /* signals are delivered at its end */
+		free(malloc(100));
+		snprintf(text, sizeof text, "%d %ld", turns, now.tv_nsec);
+	}
+	return NULL;
+}
+
+static void c_library(void)
+{
+	pm2_thread_t names[2];
+
+	for (int i = 0; i < 2; i++)
+		create(&names[i], uses_library, i);
+	for (int i = 0; i < 2; i++)
+		join(names[i]);
+}
+
+int main(void)
+{
+	static const struct { const char *name; void (*run)(void); } cases[] = {
+		{ "C library", c_library },
+	};
+	struct pm2_config config = { .quantum_us = 1000 };
+
+	EQUAL(pm2_init(&config), PM2_OK);
+	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		if (margay_rank() == 0) {
+			cases[i].run();
+			printf("ok %s\n", cases[i].name);
+		}
+	}
+	EQUAL(pm2_end(), PM2_OK);
+	return 0;
+}

@@ -66,11 +66,14 @@ static void set_timer(uint64_t at)
 
 void pm2_arm(void)
 {
-	uint64_t at = pm2.timer_at;
+	uint64_t at = pm2.timer_at, turn;
 
 	pm2_set_mode(INTERRUPTS);
-	if (pm2.ready.first && at == NO_TIME && pm2.quantum_us)
-		at = pm2_now() + (uint64_t)pm2.quantum_us * NS_PER_US;
+	if (pm2.ready.first && pm2.quantum_us) {
+		turn = pm2_now() + (uint64_t)pm2.quantum_us * NS_PER_US;
+		if (turn < at)          /* the timer may be set for a sleeper */
+			at = turn;
+	}
 	if (pm2.sleeping.first && pm2.sleeping.first->wake_at < at)
 		at = pm2.sleeping.first->wake_at;
 	if (at < pm2.timer_at)

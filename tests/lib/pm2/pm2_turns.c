@@ -49,10 +49,37 @@ static void c_library(void)
 		join(names[i]);
 }
 
+/* ---- a thread beside one that sleeps long, for which the timer is set ---- */
+
+static void *sleeps(void *argument)
+{
+	pm2_sleep(1000000000);
+	return argument;
+}
+
+static void *sets(void *argument)
+{
+	*(volatile int *)argument = 1;
+	return NULL;
+}
+
+static void beside_sleeper(void)
+{
+	static volatile int set;
+	pm2_thread_t name;
+
+	EQUAL(pm2_thread_create(NULL, sleeps, NULL), PM2_OK);
+	EQUAL(pm2_sleep(20000), PM2_OK);        /* now the timer is set for the sleeper only */
+	create(&name, sets, (intptr_t)&set);
+	while (!set)
+		;
+	join(name);
+}
+
 int main(void)
 {
 	static const struct { const char *name; void (*run)(void); } cases[] = {
-		{ "C library", c_library },
+		{ "C library", c_library }, { "beside a sleeper", beside_sleeper },
 	};
 	struct pm2_config config = { .quantum_us = 1000 };
 

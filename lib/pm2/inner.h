@@ -161,7 +161,7 @@ void pm2_late(void);
 
 static inline void pm2_leave(void)
 {
-	if (__builtin_expect((pm2.ready.first && pm2.timer_at == NO_TIME) ||
+	if (__builtin_expect(((pm2.ready.first || pm2.quick.first) && pm2.timer_at == NO_TIME) ||
 			     pm2.sleeping.first || pm2.mode == POLLS, 0))
 		pm2_arm();
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

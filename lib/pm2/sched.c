@@ -69,7 +69,7 @@ void pm2_arm(void)
 	uint64_t at = pm2.timer_at, turn;
 
 	pm2_set_mode(INTERRUPTS);
-	if (pm2.ready.first && pm2.quantum_us) {
+	if ((pm2.ready.first || pm2.quick.first) && pm2.quantum_us) {
 		turn = pm2_now() + (uint64_t)pm2.quantum_us * NS_PER_US;
 		if (turn < at)          /* the timer may be set for a sleeper */
 			at = turn;

@@ -49,6 +49,50 @@ static void c_library(void)
 		join(names[i]);
 }
 
+/* ---- quick calls: no thread becomes ready with them ---- */
+
+static volatile int served;
+
+static void serves(const void *argument, size_t bytes, void *result, size_t result_bytes)
+{
+	(void)argument, (void)bytes, (void)result, (void)result_bytes;
+	served = 1;
+}
+
+static void calls_back(const void *argument, size_t bytes, void *result, size_t result_bytes)
+{
+	(void)argument, (void)bytes, (void)result, (void)result_bytes;
+	EQUAL(pm2_quick_async_lrpc(0, serves, NULL, 0), PM2_OK);
+}
+
+static void quick(void)
+{
+	EQUAL(pm2_sleep(20000), PM2_OK);        /* now no timer is set */
+	served = 0;
+	EQUAL(pm2_quick_async_lrpc(0, serves, NULL, 0), PM2_OK);
+	while (!served)
+		;
+}
+
+/* One that arrives while the thread may not be preempted is served afterwards. */
+static void quick_arrives(void)
+{
+	struct pm2_counters before, now;
+
+	EQUAL(pm2_sleep(20000), PM2_OK);
+	served = 0;
+	pm2_preempt_off();
+	pm2_get_counters(&before);
+	EQUAL(pm2_async_lrpc(pm2_nodes() - 1, calls_back, NULL, 0), PM2_OK);
+	do
+		pm2_get_counters(&now);
+	while (pm2_nodes() > 1 && now.served == before.served);
+	EQUAL(served, 0);
+	pm2_preempt_on();
+	while (!served)
+		;
+}
+
 /* ---- a thread beside one that sleeps long, for which the timer is set ---- */
 
 static void *sleeps(void *argument)
@@ -79,7 +123,8 @@ static void beside_sleeper(void)
 int main(void)
 {
 	static const struct { const char *name; void (*run)(void); } cases[] = {
-		{ "C library", c_library }, { "beside a sleeper", beside_sleeper },
+		{ "C library", c_library }, { "quick", quick }, { "quick arrives", quick_arrives },
+		{ "beside a sleeper", beside_sleeper },
 	};
 	struct pm2_config config = { .quantum_us = 1000 };
 

@@ -80,11 +80,13 @@ margay_end_handler_t margay_at_end(margay_end_handler_t handler);
 /*
  * For thread libraries: counts the open files of each thread. From now on each descriptor that
  * open, creat, dup or fcntl makes is marked with the value of *owner at that time, until it is
- * closed. Null: no marks any more. margay_files_of counts the open descriptors with a mark. Neither
+ * closed. Null: no marks any more. margay_files_of counts the open descriptors with a mark;
+ * margay_files_disown removes a mark from all of them, for a thread that ends. None of the three
  * makes a system call.
  */
 void margay_file_owner(const uint64_t *owner);
 int margay_files_of(uint64_t owner);
+void margay_files_disown(uint64_t owner);
 
 #ifdef __cplusplus
 }

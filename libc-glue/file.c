@@ -71,6 +71,19 @@ int file_count(uint64_t owner)
 	return count;
 }
 
+void file_disown(uint64_t owner)
+{
+	for (unsigned fd = 0; fd < marked; fd++)
+		if (marks[fd] == owner)
+			marks[fd] = 0;
+}
+
+void file_disown_all(void)
+{
+	memset(marks, 0, marked * sizeof(*marks));
+	marked = 0;
+}
+
 long linux_openat(int folder, const char *path, int flags, long mode)
 {
 	return opened(glue_call6(SYS_OPEN, folder, (long)path, length(path), flags,

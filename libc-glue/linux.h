@@ -46,6 +46,8 @@ long linux_madvise(int advice);
 
 extern const uint64_t *file_owner;       /* margay_file_owner */
 int file_count(uint64_t owner);
+void file_disown(uint64_t owner);
+void file_disown_all(void);
 
 long linux_openat(int folder, const char *path, int flags, long mode);
 long linux_close(int fd);

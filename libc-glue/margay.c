@@ -45,11 +45,17 @@ margay_end_handler_t margay_at_end(margay_end_handler_t handler)
 void margay_file_owner(const uint64_t *owner)
 {
 	file_owner = owner;
+	file_disown_all();
 }
 
 int margay_files_of(uint64_t owner)
 {
 	return file_count(owner);
+}
+
+void margay_files_disown(uint64_t owner)
+{
+	file_disown(owner);
 }
 
 void margay_backtrace(void)

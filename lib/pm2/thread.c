@@ -58,6 +58,7 @@ void pm2_thread_exit(void *result)
 	if (!(self->flags & CALL))
 		self->result = result;
 	pm2_heap_free(self);
+	margay_files_disown((uintptr_t)self);   /* a later thread may get this address */
 	pm2.ends = self;
 	pm2_to_scheduler();
 	__builtin_unreachable();

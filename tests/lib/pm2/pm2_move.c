@@ -183,6 +183,34 @@ static void *stays(void *argument)
 	return argument;
 }
 
+static void *leaves_file(void *argument)
+{
+	*(int *)argument = open("/tmp/pm2_move", O_CREAT | O_RDWR, 0600);
+	return NULL;
+}
+
+static void *moves_away(void *argument)
+{
+	EQUAL(pm2_migrate_self(pm2_nodes() - 1), PM2_OK);
+	return argument;
+}
+
+/* A thread that has ended has no files. The next thread gets its slots, and so its address. */
+static void file_of_ended(void)
+{
+	static int fd;
+	pm2_thread_t first, next;
+
+	EQUAL(pm2_thread_create(&first, leaves_file, &fd), PM2_OK);
+	EQUAL(pm2_thread_join(first, NULL), PM2_OK);
+	CHECK(fd >= 0);
+	EQUAL(pm2_thread_create(&next, moves_away, NULL), PM2_OK);
+	EQUAL((uint32_t)next, (uint32_t)first);
+	EQUAL(pm2_thread_join(next, NULL), PM2_OK);
+	EQUAL(close(fd), 0);
+	EQUAL(unlink("/tmp/pm2_move"), 0);
+}
+
 static void *waits(void *argument)
 {
 	pm2_mutex_lock(&mutex);
@@ -199,6 +227,7 @@ static void refused(void)
 		return;
 	EQUAL(pm2_thread_create(&name, stays, NULL), PM2_OK);
 	EQUAL(pm2_thread_join(name, NULL), PM2_OK);
+	file_of_ended();
 	/* On a busy host it may be moved before it waits. */
 	do {
 		EQUAL(pm2_mutex_lock(&mutex), PM2_OK);

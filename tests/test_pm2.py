@@ -166,7 +166,8 @@ def test_nodes_that_differ(margay, app):
     ("stack", "a thread needs more than its stack"),
     ("skip", "a thread needs more than its stack"),
     ("mutex", "a thread ends with a mutex locked"),
-    ("quick", "pm2_thread_exit in a quick service")])
+    ("quick", "pm2_thread_exit in a quick service"),
+    ("deep", "a quick service needs more than its stack")])
 def test_a_mistake_ends_the_job(margay, app, what, says):
     margay("run", app("pm2_differs"), what).status(1).says(rf"pm2: node 0: {says}")
 

@@ -167,5 +167,7 @@ void pm2_serve_quick(struct pm2_thread *call)
 	pm2.serving = 1;
 	call->service(call->argument, call->argument_bytes, call->result, call->result_bytes);
 	pm2.serving = 0;
+	if (*pm2.scheduler.canary != CANARY)
+		pm2_wrong("a quick service needs more than its stack (PM2_QUICK_STACK bytes)");
 	pm2_ended(call);
 }

@@ -9,7 +9,6 @@
 #include <sys/time.h>
 #include <time.h>
 
-#define STACK_BYTES   65536u
 #define NS_PER_US     1000u
 #define AGAIN_US      100u              /* retry of a signal that hit the C library */
 
@@ -289,10 +288,10 @@ static void scheduler(void)
 
 int pm2_scheduler_open(void)
 {
-	stack = aligned_alloc(64, STACK_BYTES);
+	stack = aligned_alloc(64, PM2_QUICK_STACK);
 	if (!stack)
 		return PM2_ENOMEM;
-	pm2_prepare(&pm2.scheduler, (char *)stack + STACK_BYTES, scheduler);
+	pm2_prepare(&pm2.scheduler, (char *)stack + PM2_QUICK_STACK, scheduler);
 	pm2.scheduler.canary = stack;
 	*pm2.scheduler.canary = CANARY;
 	return PM2_OK;

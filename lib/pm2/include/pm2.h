@@ -31,7 +31,8 @@
  * - Results: PM2_OK, or one of the errors below. After an error nothing has changed. Each call that
  *   has a result may be PM2_ESTATE.
  * - Some mistakes end the job with status 1 and a line: a stack that is too small (noticed when the
- *   thread stops), a thread that ends with a mutex locked, pm2_thread_exit in a quick service.
+ *   thread stops or the quick service returns), a thread that ends with a mutex locked,
+ *   pm2_thread_exit in a quick service.
  */
 #ifndef PM2_H
 #define PM2_H
@@ -199,8 +200,11 @@ int pm2_lrpc_wait(pm2_call_t *call);
 /* Asynchronous, without a result and without a wait. */
 int pm2_async_lrpc(int node, pm2_service_t service, const void *argument, size_t bytes);
 
-/* Quick: the service runs on the node's scheduler, without a thread. It must not wait, create
- * threads, or make calls: these return PM2_ESTATE there, and calls without a result do nothing. */
+#define PM2_QUICK_STACK 65536u          /* bytes of the stack of quick services */
+
+/* Quick: the service runs on the node's scheduler, without a thread, and on its stack. It must not
+ * wait, create threads, or make calls: these return PM2_ESTATE there, and calls without a result do
+ * nothing. */
 int pm2_quick_lrpc(int node, pm2_service_t service, const void *argument, size_t bytes,
 		   void *result, size_t result_bytes);
 int pm2_quick_async_lrpc(int node, pm2_service_t service, const void *argument, size_t bytes);

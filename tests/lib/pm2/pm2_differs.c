@@ -7,6 +7,7 @@
  *   pm2_differs skip      the same, and it does not write to the end of its stack
  *   pm2_differs mutex     a thread ends with a mutex locked
  *   pm2_differs quick     a quick service ends a thread
+ *   pm2_differs deep      a quick service uses more than the scheduler's stack
  */
 #include "check.h"
 #include <pm2.h>
@@ -47,6 +48,15 @@ static void ends_thread(const void *argument, size_t bytes, void *result, size_t
 	pm2_thread_exit(NULL);
 }
 
+static void needs_much(const void *argument, size_t bytes, void *result, size_t result_bytes)
+{
+	volatile char large[PM2_QUICK_STACK + 1000];
+
+	(void)argument, (void)bytes, (void)result, (void)result_bytes;
+	for (size_t i = 0; i < sizeof large; i++)
+		large[i] = 0x55;
+}
+
 int main(int argc, char **argv)
 {
 	struct pm2_config config = { .iso_bytes = 8 << 20 };
@@ -81,6 +91,8 @@ int main(int argc, char **argv)
 	}
 	if (argc > 1 && !strcmp(argv[1], "quick"))
 		pm2_quick_lrpc(0, ends_thread, NULL, 0, NULL, 0);
+	if (argc > 1 && !strcmp(argv[1], "deep"))
+		pm2_quick_lrpc(0, needs_much, NULL, 0, NULL, 0);
 	pm2_end();
 	return 0;
 }

@@ -122,6 +122,10 @@ def test_peer_dies(margay, app, over, what):
         assert run.of_rank(2) == ["running", "failed"], run.describe()
 
 
+def test_a_wait_ends_although_a_rank_does_not_answer(margay, app):
+    done(margay, "--link", "virtio", "--control", "poll", "-n", 2, app("fm_waits"), "still")
+
+
 @OVER
 def test_a_message_of_a_rank_that_has_ended(margay, app, over):
     """It was complete, so it is received, although the receiver knows of the end."""

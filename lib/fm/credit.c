@@ -55,11 +55,9 @@ void fm_sent(const ptl_event_t *event)
 	struct peer *peer = &fm.peers[event->initiator.nid];
 
 	if (event->type == PTL_EVENT_ACK) {
-		fm.probes--;
+		peer->asked = 0;
 		if (event->ni_fail_type != PTL_NI_OK)
-			fm_dead(peer);
-		if (event->ni_fail_type == PTL_NI_FAIL)
-			peer->died = 1;
+			fm_dead(peer, event->ni_fail_type == PTL_NI_FAIL);
 	} else if (event->type == PTL_EVENT_SEND_END && event->md.user_ptr) {
 		struct stage *stage = event->md.user_ptr;
 
@@ -85,10 +83,8 @@ __attribute__((noinline, cold))
 static void all_dead(void)
 {
 	fm.broken = 1;
-	for (unsigned rank = 0; rank < fm.ranks; rank++) {
-		fm_dead(&fm.peers[rank]);
-		fm.peers[rank].died = 1;
-	}
+	for (unsigned rank = 0; rank < fm.ranks; rank++)
+		fm_dead(&fm.peers[rank], 1);
 }
 
 int fm_sleep(unsigned ms)
@@ -118,8 +114,9 @@ int fm_sleep(unsigned ms)
 /* ---- death ---- */
 
 /* What a dead peer has sent is in the queue of arrivals, which has UNITS_OF_ALL slots. */
-void fm_dead(struct peer *peer)
+void fm_dead(struct peer *peer, int died)
 {
+	peer->died |= died != 0;
 	if (!peer->dead) {
 		peer->dead = 1;
 		peer->dead_at = fm_now();
@@ -138,30 +135,26 @@ int fm_is_due(void)
 	return 1;
 }
 
-int fm_probe(struct peer *peer)
+int fm_ask(struct peer *peer)
 {
-	int error = PTL_OK;
+	int error;
 
-	if (!peer->dead) {
-		fm.probes++;
-		while ((error = PtlPutRegion(fm.asked, 0, 0, PTL_ACK_REQ, peer->process,
-					     PORTAL_PROBE, 0, 0, 0, 0)) == PTL_NO_SPACE)
-			fm_sleep(1);
-	}
-	if (error != PTL_OK) {
-		fm.probes--;
-		fm_dead(peer);
-		peer->died = 1;
-	}
-	while (fm.probes > 0) {
-		ptl_event_t event;
-		int found = PtlEQWait(fm.queues[QUEUE_SENDS], &event);
+	if (peer->dead || peer->asked)
+		return 1;
+	error = PtlPutRegion(fm.asked, 0, 0, PTL_ACK_REQ, peer->process, PORTAL_PROBE, 0, 0, 0, 0);
+	if (error == PTL_NO_SPACE)
+		return 0;
+	if (error == PTL_OK)
+		peer->asked = 1;
+	else
+		fm_dead(peer, 1);
+	return 1;
+}
 
-		if (found != PTL_OK && found != PTL_EQ_DROPPED)
-			break;
-		fm_sent(&event);
-	}
-	return peer->dead;
+void fm_await_answer(const struct peer *peer)
+{
+	while (peer->asked && !peer->dead)
+		fm_sleep(PROBE_MS);
 }
 
 int fm_may_come(const struct peer *peer)
@@ -169,16 +162,38 @@ int fm_may_come(const struct peer *peer)
 	return fm.stage_pool && !peer->died && fm_now() < peer->dead_at + ENDED_MS;
 }
 
-int FM_check(unsigned rank)
+/* FM_check, or without waiting FM_ask. */
+static int check(unsigned rank, int waits)
 {
+	struct peer *peer;
+
 	if (!fm.opens || rank >= fm.ranks) {
 		errno = EINVAL;
 		return -1;
 	}
-	if (!fm_probe(&fm.peers[rank]))
+	peer = &fm.peers[rank];
+	if (waits)
+		fm_await_answer(peer);  /* it may be older than this call */
+	else
+		fm_look();
+	while (!fm_ask(peer) && waits)
+		fm_sleep(1);
+	if (waits)
+		fm_await_answer(peer);
+	if (!peer->dead)
 		return 0;
-	errno = fm_may_come(&fm.peers[rank]) ? ESHUTDOWN : EHOSTDOWN;
+	errno = fm_may_come(peer) ? ESHUTDOWN : EHOSTDOWN;
 	return -1;
+}
+
+int FM_check(unsigned rank)
+{
+	return check(rank, 1);
+}
+
+int FM_ask(unsigned rank)
+{
+	return check(rank, 0);
 }
 
 /* ---- waiting ---- */
@@ -196,7 +211,7 @@ int fm_has(const struct peer *peer, uint32_t units)
 }
 
 /* Waits until credit may have come: a handler is descheduled; the program takes one packet, or
- * sleeps, and asks from time to time whether the peer lives. */
+ * sleeps, and probes the peer from time to time. */
 static void wait_for(struct peer *peer, uint32_t units)
 {
 	struct incoming *in = fm.current;
@@ -213,7 +228,7 @@ static void wait_for(struct peer *peer, uint32_t units)
 			fm_sleep(PROBE_MS);
 		if (fm_is_due()) {
 			fm_probe_waits();
-			fm_probe(peer);
+			fm_ask(peer);
 		}
 	}
 }

@@ -249,7 +249,7 @@ size_t fm_take_packet(void)
 	if (event->pt_index == PORTAL_PACKETS)
 		bytes += INLINE_OF(event->match_bits);
 	if (event->ni_fail_type != PTL_NI_OK)
-		fm_dead(peer);
+		fm_dead(peer, 0);
 	else if (event->pt_index == PORTAL_DIRECT)
 		take_direct(peer, event);
 	else
@@ -356,11 +356,11 @@ void fm_probe_waits(void)
 
 		for (int id = 0; id < FM_STREAMS; id++)
 			open |= peer->in[id] != 0;
-		if (open && !peer->dead)
-			fm_probe(peer);
+		if (open)
+			fm_ask(peer);
 	}
 	for (const struct incoming *in = fm.credit_first; in; in = in->next)
-		fm_probe(in->credit_of);
+		fm_ask(in->credit_of);
 }
 
 int FM_wait(int ms)

@@ -68,7 +68,7 @@ enum {
 	STAGES = 64,                /* copies of packets that the link has not read yet, */
 	LONG_STAGES = 16,           /* and of those longer than GATHER_BYTES */
 	CONTROL_SLOTS = 2048,
-	SEND_SLOTS = 256,
+	SEND_SLOTS = 768,
 	BARRIER_ROUNDS = 10,        /* 2^10 ranks */
 	STACKS_MORE = 16,           /* further stacks for handlers that wait for credit */
 	PROBE_MS = 100,             /* interval at which a wait checks whether its peer lives */
@@ -104,6 +104,7 @@ struct peer {
 	uint32_t limit;                 /* of `sent` */
 	uint16_t serial;                /* of the next message */
 	uint8_t dead, died;             /* gone; died: it did not end by itself */
+	uint8_t asked;                  /* the answer to a probe is awaited */
 	uint8_t open;                   /* bit n: out[n] is there */
 	int64_t dead_at;                /* when this rank learnt of it, ms */
 	struct outgoing *out[FM_STREAMS];
@@ -180,7 +181,7 @@ struct fm {
 	ptl_handle_eq_t queues[3];      /* QUEUE_* */
 	ptl_handle_md_t plain;          /* all memory, without events */
 	ptl_handle_md_t reported;       /* the same, with SEND_END */
-	ptl_handle_md_t asked;          /* for FM_check */
+	ptl_handle_md_t asked;          /* for probes */
 	unsigned reading;               /* puts out of the caller's memory without SEND_END */
 	struct stage *stages, *long_stages; /* free */
 	struct stage *stage_pool;
@@ -198,7 +199,6 @@ struct fm {
 	ptl_event_t event;
 	uint32_t barriers;              /* barriers begun */
 	uint32_t signals[BARRIER_ROUNDS]; /* received so far for each round, of all barriers */
-	int probes;                     /* answers awaited */
 	int deaths;                     /* dead peers that fm_serve has not handled yet */
 	uint64_t serve_at;              /* when so many packets are taken, or none is left */
 	int64_t probe_at;               /* time of the next look for deaths, ms */
@@ -209,6 +209,9 @@ struct fm {
 };
 
 enum { QUEUE_ARRIVALS, QUEUE_CONTROL, QUEUE_SENDS, QUEUES };
+
+_Static_assert(SEND_SLOTS >= STAGES + LONG_STAGES + STAGES + FM_RANKS,
+	       "an event for each stage, each put that the link reads, and each rank's answer");
 
 extern struct fm fm;
 
@@ -248,11 +251,16 @@ int fm_sleep(unsigned ms);
 /* Sends a control message. credit.c */
 void fm_tell(struct peer *peer, uint64_t bits, uint64_t data);
 
-/* A peer has died: threads that wait for it go on at the next fm_serve. credit.c */
-void fm_dead(struct peer *peer);
+/* A peer is gone (died: not by itself): threads that wait for it go on at the next fm_serve.
+ * credit.c */
+void fm_dead(struct peer *peer, int died);
 
-/* Probes a peer and waits for the answer. 1: it is dead. credit.c */
-int fm_probe(struct peer *peer);
+/* Sends a probe to a peer, unless it is dead or its answer is awaited. Does not wait. 0: the link has
+ * no room for a probe now. fm_sent takes the answer. credit.c */
+int fm_ask(struct peer *peer);
+
+/* Waits until the answer has come, if one is awaited. credit.c */
+void fm_await_answer(const struct peer *peer);
 
 /* Whether messages of a rank that is gone may still come. Over cards the kernel of a rank that has
  * ended still retransmits: after lost frames the news of the end may arrive before the rank's last
@@ -263,7 +271,8 @@ int fm_may_come(const struct peer *peer);
  * meanwhile. credit.c */
 int fm_is_due(void);
 
-/* Probes the ranks from which handlers expect the rest of a message, or credit. extract.c */
+/* Probes the ranks from which handlers expect the rest of a message, or credit. Does not wait.
+ * extract.c */
 void fm_probe_waits(void);
 
 /* Runs handlers whose credit has come, or whose peer has died. Only outside of handlers. Returns

@@ -213,7 +213,7 @@ static void give_up_if_gone(struct FMM_request *request)
 		return;
 	for (int i = 0; i < margay_size(); i++)
 		if (request->source == FMM_ANY || request->source == i)
-			gone |= FM_check((unsigned)i) && errno == EHOSTDOWN;
+			gone |= FM_ask((unsigned)i) && errno == EHOSTDOWN;
 	request->look_at = fm_now() + LOOK_MS;
 	for (int i = 0; gone && i < DRAIN && request->state == REQUEST_POSTED; i++)
 		if (match_extract() <= 0)

@@ -223,14 +223,16 @@ int FM_finalize(void)
 
 /* ---- barrier ---- */
 
-/* Probes all ranks: 1 if one is gone, 2 if one has died rather than ended. */
+/* Whether a rank is known to be gone: 1, or 2 if it has died rather than ended. Probes the others. */
 static int any_gone(void)
 {
 	int gone = 0;
 
-	for (unsigned i = 0; i < fm.ranks; i++)
-		if (fm_probe(&fm.peers[i]))
+	for (unsigned i = 0; i < fm.ranks; i++) {
+		fm_ask(&fm.peers[i]);
+		if (fm.peers[i].dead)
 			gone |= fm.peers[i].died ? 2 : 1;
+	}
 	return gone;
 }
 

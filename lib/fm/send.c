@@ -84,6 +84,8 @@ static int put_failed(struct outgoing *out, int error)
 {
 	if (error == PTL_SEGV)
 		return fail(EFAULT);
+	if (!out->to->dead)
+		fm_dead(out->to, 1);
 	out->failed = 1;
 	return fail(EHOSTDOWN);
 }

@@ -93,7 +93,7 @@ static void free_those_of_the_dead(void)
 	for (struct socket *s = sockets; s < sockets + FMS_SOCKETS; s++) {
 		if (s->state == FREE || !s->closed)
 			continue;
-		s->gone |= FM_check(s->rank) != 0;
+		s->gone |= FM_ask(s->rank) != 0;
 		free_if_over(s);
 	}
 }
@@ -275,7 +275,7 @@ static void look_for_death(struct socket *s)
 	if (s->state == LISTENS || s->gone || s->ended || now < s->look_at)
 		return;
 	s->look_at = now + LOOK_MS;
-	if (FM_check(s->rank) == 0)
+	if (FM_ask(s->rank) == 0)
 		return;
 	FM_extract(SIZE_MAX);
 	s->gone = !s->ended;
@@ -284,7 +284,7 @@ static void look_for_death(struct socket *s)
 /* The other rank is gone, and nothing more of what it has sent can come; or bytes are missing. */
 static int is_over(const struct socket *s)
 {
-	return s->cut || (s->gone && !(FM_check(s->rank) && errno == ESHUTDOWN));
+	return s->cut || (s->gone && !(FM_ask(s->rank) && errno == ESHUTDOWN));
 }
 
 /* Takes a packet, or waits for one. */

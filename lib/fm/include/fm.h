@@ -158,6 +158,10 @@ int FM_wait(int ms);
  * Handlers may call it. [M] */
 int FM_check(unsigned rank);
 
+/* Like FM_check, but does not wait: 0 until an answer says otherwise. Each call asks the rank's
+ * kernel again, so that a later call reports a death. Handlers may call it. [M] */
+int FM_ask(unsigned rank);
+
 /* ---- limits and counters [M] ---- */
 
 struct FM_limits {

@@ -66,6 +66,17 @@ def test_the_most_open_messages(margay, app, nodes):
     done(margay, "-n", nodes, "--mem", 32, app("fm_flow"), "open")
 
 
+def test_no_message_comes_after_the_next_begin(margay, app):
+    """A frame that is sent again after the barrier belongs to what was closed."""
+    done(margay, "--link", "virtio", "--faults", "loss=20%,seed=3", "-n", 4, "--mem", 32,
+         app("fm_reopen"), 40)
+
+
+@OVER
+def test_a_handler_waits_when_all_is_closed(margay, app, over):
+    done(margay, *LINKS[over], "-n", 2, app("fm_reopen"), 6, "keep")
+
+
 @OVER
 @pytest.mark.parametrize("what, nodes, near, far", FLOODS)
 def test_floods(margay, app, over, what, nodes, near, far):

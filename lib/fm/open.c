@@ -149,6 +149,9 @@ static int open_portals(void)
 /* Frees everything that FM_initialize has made so far. */
 static void release_all(void)
 {
+	for (unsigned i = 0; i < fm.thread_count; i++)
+		if (fm.threads[i].direct)
+			fm_ungrant(&fm.threads[i]);
 	for (int i = 0; i < 3; i++)
 		if (fm.entries[i])
 			while (PtlMEUnlink(fm.entries[i]) == PTL_ME_IN_USE)
@@ -204,6 +207,20 @@ int FM_initialize(void)
 	return 0;
 }
 
+/* Waits until all that this rank has sent has arrived: a rank answers a probe after that. */
+static void await_arrivals(void)
+{
+	for (unsigned i = 0; i < fm.ranks; i++)
+		fm_await_answer(&fm.peers[i]);  /* to a probe that may be older than the last put */
+	for (unsigned i = 0; i < fm.ranks; i++)
+		while (!fm_ask(&fm.peers[i]))
+			fm_sleep(1);
+	for (unsigned i = 0; i < fm.ranks; i++)
+		fm_await_answer(&fm.peers[i]);
+}
+
+/* Over cards a lost packet may be retransmitted after FM_barrier. It must not arrive in the rings of
+ * the next FM_initialize, so no rank closes before all packets have arrived. */
 int FM_finalize(void)
 {
 	int error;
@@ -217,6 +234,10 @@ int FM_finalize(void)
 		return 0;
 	}
 	error = FM_barrier();
+	if (!error) {
+		await_arrivals();
+		error = PtlNIBarrier(fm.ni) != PTL_OK;
+	}
 	release_all();
 	return error ? fail(EHOSTDOWN) : 0;
 }

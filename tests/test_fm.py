@@ -25,7 +25,8 @@ LAYERS = pytest.mark.parametrize("layer", ["fm_match1", "fm_match2"])
 # What, nodes, count over shared memory, and over cards.
 FLOODS = [("sleeper", 16, 300, 40), ("sleeper", 4, 2000, 300), ("all", 2, 2000, 300),
           ("all", 5, 400, 60), ("all", 1, 5000, 0), ("answers", 2, 5000, 500),
-          ("answers", 4, 1500, 150), ("answers", 8, 300, 0), ("long", 2, 60, 10),
+          ("answers", 4, 1500, 150), ("answers", 8, 300, 0), ("headers", 2, 5000, 500),
+          ("headers", 3, 1000, 200), ("cycle", 3, 1, 1), ("cycle", 5, 1, 0), ("long", 2, 60, 10),
           ("long", 3, 20, 5), ("silent", 2, 1, 0), ("silent", 4, 1, 0)]
 
 

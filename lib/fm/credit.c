@@ -2,10 +2,16 @@
  * Credits, and the control messages between ranks. A rank's ring at its receiver has fm.units
  * units; `sent` and `taken` count them, and `sent` may not pass `limit`. The receiver puts a new
  * limit into the sender's control queue when an eighth of the ring is free again. So a packet
- * always has its place in the ring and in the queue of arrivals. The program may use only half of a
- * ring, and handlers the rest: their answers always find room, so ranks that flood each other with
- * requests do not deadlock. Also owns waiting: a wait ends with a packet, a control message, the
- * link, or the death of the peer.
+ * always has its place in the ring and in the queue of arrivals. Also owns waiting: a wait ends with
+ * a packet, a control message, the link, or the death of the peer.
+ *
+ * The program leaves fm.kept units of a ring to handlers, and sends nothing while a handler waits for
+ * credit of that ring. So ranks that flood each other with requests do not deadlock, if each request
+ * and each answer is a packet and no answer is longer than its request. For consider ranks that
+ * all wait, and of these the one whose program was the last to send. Since then the programs of
+ * the others have sent it nothing: its handlers have to answer what was in its rings then, at most
+ * fm.units - fm.kept units from each rank. For that, and for what is skipped once at the ring's end,
+ * fm.kept units are enough. So its handlers do not wait, and it takes all packets.
  */
 #include "inner.h"
 #include <errno.h>
@@ -222,7 +228,9 @@ static void wait_for(struct peer *peer, uint32_t units)
 		in->next = 0;
 		*fm.credit_end = in;
 		fm.credit_end = &in->next;
+		peer->waiting++;
 		fm_deschedule(IN_WAITS_CREDIT);
+		peer->waiting--;
 	} else {
 		if (!fm_serve() && !fm_take_packet())
 			fm_sleep(PROBE_MS);
@@ -238,6 +246,36 @@ void fm_wait_for_stream(struct peer *peer)
 	wait_for(peer, WANTS_STREAM);
 }
 
+size_t FM_room(unsigned rank)
+{
+	const struct peer *peer;
+	int32_t free, to_end;
+
+	if (!fm.opens || rank >= fm.ranks)
+		return 0;
+	fm_look();
+	peer = &fm.peers[rank];
+	if (peer->dead)
+		return fm.packet_bytes;
+	if (!fm_has_stream(peer) || (peer->waiting && !fm.current) ||
+	    (fm.stage_pool && !(fm.stages && fm.long_stages)))
+		return 0;
+	free = fm_ahead(peer->limit, peer->sent) - (int32_t)(fm.current ? 0 : fm.kept);
+	to_end = (int32_t)(fm.units - (peer->sent & (fm.units - 1)));
+	if (free > to_end)              /* a packet does not wrap; it may skip the ring's end */
+		free = to_end > free - to_end ? to_end : free - to_end;
+	if (free <= 0)
+		return 0;
+	return (uint32_t)free > fm.packet_bytes >> fm.unit_shift ? fm.packet_bytes :
+	       (size_t)free << fm.unit_shift;
+}
+
+static int may_send(const struct peer *peer, uint32_t units)
+{
+	return fm.current ? has_credit(peer, units) :
+	       !peer->waiting && has_credit(peer, units + fm.kept);
+}
+
 __attribute__((noinline))
 int64_t fm_wait_credit(struct peer *peer, size_t bytes, int direct, uint32_t *before)
 {
@@ -245,13 +283,12 @@ int64_t fm_wait_credit(struct peer *peer, size_t bytes, int direct, uint32_t *be
 
 	while (!peer->dead) {
 		uint32_t at = peer->sent & (fm.units - 1), skipped = 0;
-		uint32_t kept = fm.current ? 0 : fm.units / 2;
 
 		if (!direct && at + units > fm.units)
 			skipped = fm.units - at;
-		if (!has_credit(peer, skipped + units + kept)) {
+		if (!may_send(peer, skipped + units)) {
 			fm_look();
-			if (!has_credit(peer, skipped + units + kept)) {
+			if (!may_send(peer, skipped + units)) {
 				fm.counters.credit_waits++;
 				wait_for(peer, skipped + units);
 				continue;

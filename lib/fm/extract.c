@@ -147,7 +147,8 @@ static inline uint32_t units_of(const struct peer *peer, const ptl_event_t *even
 {
 	uint32_t at = (uint32_t)(event->offset >> fm.unit_shift);
 
-	return ((at - peer->taken) & (fm.units - 1)) + fm_units(event->mlength);
+	return ((at - peer->taken) & (fm.units - 1)) +
+	       fm_units(event->mlength + INLINE_OF(event->match_bits));
 }
 
 /* A packet in the ring must wait until a handler that waits for credit has gone on. */

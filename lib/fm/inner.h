@@ -103,7 +103,14 @@ struct peer {
 	uint32_t sent;                  /* units used up; counts wrap */
 	uint32_t limit;                 /* of `sent` */
 	uint16_t serial;                /* of the next message */
-	uint8_t dead, died;             /* gone; died: it did not end by itself */
+	union {
+		struct {
+			uint16_t waiting; /* handlers that wait for its credit */
+			uint8_t dead;   /* gone */
+		};
+		uint32_t slow;          /* either: the program leaves the fast path */
+	};
+	uint8_t died;                   /* it did not end by itself */
 	uint8_t asked;                  /* the answer to a probe is awaited */
 	uint8_t open;                   /* bit n: out[n] is there */
 	int64_t dead_at;                /* when this rank learnt of it, ms */
@@ -171,6 +178,7 @@ struct fm {
 	int opens;                      /* FM_initialize less FM_finalize */
 	unsigned rank, ranks;
 	unsigned units, unit_shift;     /* units of a ring; log2 of a unit's bytes */
+	unsigned kept;                  /* units that the program leaves to handlers */
 	size_t packet_bytes, ring_bytes;
 	size_t gather_bytes;            /* GATHER_BYTES, or a packet's if they are fewer */
 	size_t inline_bytes;            /* PTL_SR_INLINE */
@@ -221,7 +229,7 @@ size_t fm_take_bytes(struct incoming *in, char *to, size_t bytes);
 /* Frees units of a peer's ring; sends the peer a new limit once there are enough. credit.c */
 void fm_release(struct peer *peer, uint32_t units);
 
-/* Waits until `peer` has room for a packet of `bytes` (direct: one unit) and takes the credit.
+/* Waits until `peer` has room for a packet of `bytes` (direct: one unit), and takes the credit.
  * Returns the packet's first unit of the ring, or -1: the peer is dead. *before becomes the old
  * value of `sent`. credit.c */
 int64_t fm_wait_credit(struct peer *peer, size_t bytes, int direct, uint32_t *before);
@@ -317,7 +325,8 @@ static inline int32_t fm_ahead(uint32_t a, uint32_t b)
 	return (int32_t)(a - b);
 }
 
-/* Units that a packet of `bytes` takes. */
+/* Units that a packet of `bytes` takes. Those in its header count too, so that a packet never takes
+ * more than others that carry its bytes. */
 static inline uint32_t fm_units(size_t bytes)
 {
 	return bytes ? (uint32_t)((bytes + (1u << fm.unit_shift) - 1) >> fm.unit_shift) : 1;
@@ -328,8 +337,8 @@ static inline int64_t fm_take_credit(struct peer *peer, size_t bytes, uint32_t *
 {
 	uint32_t units = fm_units(bytes), sent = peer->sent, at = sent & (fm.units - 1);
 
-	if (peer->dead || at + units > fm.units ||
-	    fm_ahead(peer->limit, sent + units + fm.units / 2) < 0)
+	if (peer->slow || at + units > fm.units ||
+	    fm_ahead(peer->limit, sent + units + fm.kept) < 0)
 		return fm_wait_credit(peer, bytes, 0, before);
 	*before = sent;
 	peer->sent = sent + units;

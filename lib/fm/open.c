@@ -30,6 +30,8 @@ static void choose_sizes(void)
 
 	fm.ring_bytes = share < RING_MOST ? share : RING_MOST;
 	fm.units = UNITS_OF_ALL / power_below(2 * fm.ranks - 1);
+	/* Twice this is a ring and a packet of FM_INLINE bytes more than the longest, less a unit. */
+	fm.kept = fm.units / 2 + (fm.units / PACKETS_OF_RING + 1) / 2;
 	fm.unit_shift = (unsigned)__builtin_ctz((unsigned)fm.ring_bytes / fm.units);
 	fm.packet_bytes = fm.ring_bytes / PACKETS_OF_RING;
 	fm.gather_bytes = fm.packet_bytes < GATHER_BYTES ? fm.packet_bytes : GATHER_BYTES;

@@ -100,7 +100,7 @@ send_ring(struct outgoing *out, const void *from, size_t bytes, unsigned inlined
 	int64_t unit;
 	int error;
 
-	unit = fm_take_credit(to, bytes, &before);
+	unit = fm_take_credit(to, bytes + inlined, &before);
 	if (unit < 0)
 		return put_failed(out, PTL_FAIL);
 	offset = (uint64_t)fm.rank * fm.ring_bytes + ((uint64_t)unit << fm.unit_shift);

@@ -20,13 +20,16 @@
  *   address is one packet, however long it is.
  * - Each rank has a ring of ring_bytes for each other rank, of `credits` units. A packet uses one
  *   unit for each started unit of its bytes, and also those at the ring's end that it does not fit
- *   into. They come back when an eighth of the ring is free: FM_extract puts the new limit into the
- *   sender's memory, which needs no call there. So the program can send half of ring_bytes to a
- *   rank that extracts nothing; the other half is for handlers.
- * - That half makes requests safe: ranks may send each other any number of messages whose
- *   handlers answer with one packet, not longer than the request. A program whose handlers send
- *   more than that, or to other ranks, must bound the messages under way: handlers of several
- *   ranks that all wait for each other's credit deadlock.
+ *   into; a piece that lands at its final address uses one. They come back when an eighth of the
+ *   ring is free: FM_extract puts the new limit into the sender's memory, which needs no call
+ *   there. So the program can send 3/8 of ring_bytes to a rank that extracts nothing; the rest is
+ *   for handlers. FM_room says how much it can send now.
+ * - That rest makes requests safe: ranks may send each other any number of messages of one packet
+ *   whose handlers answer with one packet, not longer than the request. A program whose handlers
+ *   send more than that, answer messages of several packets, or send to other ranks, must bound the
+ *   messages under way: handlers of several ranks that all wait for each other's credit deadlock.
+ * - A message is one packet if it is sent in one piece of at most packet_bytes, or in a first piece
+ *   of at most FM_INLINE bytes and one more of at most packet_bytes.
  * - A packet's first bytes, at most FM_INLINE, travel in the put's header: a short first piece,
  *   such as a protocol header, causes no copy of the bytes that follow.
  *
@@ -120,6 +123,14 @@ int FM_end_message(FM_stream *stream);
  * it waits like FM_send_piece. EALREADY: all of it has been sent; EHOSTDOWN: the stream is closed.
  * Handlers may call it. [M] */
 int FM_cancel_message(FM_stream *stream);
+
+/*
+ * How many bytes a message to a rank can have, at most packet_bytes, so that it is sent without
+ * waiting for credit or until another message ends. It is sent in one piece, or in a first piece of
+ * FM_INLINE bytes and the rest. 0: every message waits. If the rank is dead, the calls that send fail
+ * without waiting. Handlers may call it. [M]
+ */
+size_t FM_room(unsigned rank);
 
 /* ---- receiving [4.1, table 2] ---- */
 

@@ -7,12 +7,15 @@
  *   answers   every rank sends COUNT requests to every rank, some of several packets; handlers
  *             answer each
  *   long      ranks in pairs send each other COUNT messages of 1 MB, both at a time
- *   silent    rank 0 does not extract until the others have sent half a ring's messages
+ *   headers   the same with requests whose first 8 bytes are a piece, of one unit and these
+ *   cycle     three ranks use all the credit of the program; then handlers answer, each before
+ *             it frees its packet, and packets skip the ring's end
+ *   silent    rank 0 does not extract until the others have sent 3/8 of a ring's messages
  *   open      rank 0 opens as many messages as it may, 128 in all, and one more
  */
 #include "fm_test.h"
 
-enum { NUMBERED = 1, REQUEST, ANSWER, LONG, OPENED, BYTES = 1 << 20, REQUEST_MOST = 6000 };
+enum { NUMBERED = 1, REQUEST, ANSWER, LONG, OPENED, BACK, DROP, BYTES = 1 << 20, REQUEST_MOST = 6000 };
 
 static unsigned volatile got, answered;
 static unsigned from[FM_RANKS];
@@ -44,6 +47,14 @@ static int request(FM_stream *stream, unsigned sender)
 	OK(FM_send_piece(back, copy, size / 2));
 	OK(FM_send_piece(back, copy + size / 2, size - size / 2));
 	OK(FM_end_message(back));
+	got++;
+	return FM_CONTINUE;
+}
+
+/* A handler of 1.1, which holds its packet until it has returned. */
+static int back(void *copy, size_t size, unsigned sender)
+{
+	OK(FM_send(sender, ANSWER, copy, size));
 	got++;
 	return FM_CONTINUE;
 }
@@ -114,6 +125,72 @@ static void answers(unsigned count)
 	extract_until(&got, ranks * count);
 }
 
+static unsigned unit_bytes(void)
+{
+	struct FM_limits limits;
+
+	OK(FM_get_limits(&limits));
+	return (unsigned)limits.ring_bytes / limits.credits;
+}
+
+static void headers(unsigned count)
+{
+	unsigned unit = unit_bytes();
+
+	for (unsigned n = 0; n < count; n++) {
+		for (unsigned i = 1; i < ranks; i++) {
+			FM_stream *stream = FM_begin_message((rank + i) % ranks, FM_INLINE + unit,
+							     REQUEST);
+
+			TRUE(stream);
+			OK(FM_send_piece(stream, bytes, FM_INLINE));
+			OK(FM_send_piece(stream, bytes + FM_INLINE, unit));
+			OK(FM_end_message(stream));
+		}
+	}
+	extract_until(&answered, (ranks - 1) * count);
+	extract_until(&got, (ranks - 1) * count);
+}
+
+/* Sends requests to a rank while there is credit. Returns how many. */
+static unsigned use_credit(unsigned dest)
+{
+	const size_t most = 102 * unit_bytes();
+	unsigned sent = 0;
+
+	for (size_t room; (room = FM_room(dest)) > 0; sent++)
+		OK(FM_send(dest, BACK, bytes, room >= most ? most : 1));
+	return sent;
+}
+
+static void cycle(void)
+{
+	unsigned next = (rank + 1) % ranks, last = (rank + ranks - 1) % ranks, sent;
+	struct FM_counters counters;
+	struct FM_limits limits;
+	ptl_handle_ni_t ni;
+
+	TRUE(PtlInit(0) == PTL_OK);
+	TRUE(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, 0, 0, &ni) == PTL_OK);
+	OK(FM_get_limits(&limits));
+	for (int i = 0; i < 3; i++)             /* three eighths of the ring: its end comes sooner */
+		OK(FM_send(next, DROP, bytes, limits.packet_bytes));
+	do {
+		OK(FM_extract(SIZE_MAX));
+		OK(FM_get_counters(&counters));
+	} while (counters.discarded < 3);
+	TRUE(PtlNIBarrier(ni) == PTL_OK);
+	sent = use_credit(last);
+	TRUE(PtlNIBarrier(ni) == PTL_OK);
+	sent += use_credit(next);
+	OK(FM_get_counters(&counters));
+	TRUE(counters.credit_waits == 0);
+	TRUE(PtlNIBarrier(ni) == PTL_OK);
+	extract_until(&answered, sent);
+	extract_until(&got, sent);
+	TRUE(PtlNIFini(ni) == PTL_OK);
+}
+
 static void both(unsigned count)
 {
 	unsigned peer = (rank ^ 1) < ranks ? rank ^ 1 : rank;
@@ -132,7 +209,7 @@ static void silent(void)
 	ptl_handle_ni_t ni;
 
 	OK(FM_get_limits(&limits));
-	count = limits.credits / 2;
+	count = limits.credits * 3 / 8;
 	TRUE(PtlInit(0) == PTL_OK);
 	TRUE(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, 0, 0, &ni) == PTL_OK);
 	for (unsigned n = 0; rank && n < count; n++)
@@ -177,6 +254,7 @@ int main(int argc, char **argv)
 	OK(FM_register(NUMBERED, numbered));
 	OK(FM_register(REQUEST, request));
 	OK(FM_register(ANSWER, answer));
+	OK(FM_register_1(BACK, back));
 	OK(FM_register(LONG, is_long));
 	OK(FM_register(OPENED, opened));
 	OK(FM_barrier());
@@ -186,6 +264,10 @@ int main(int argc, char **argv)
 		all(count);
 	else if (!strcmp(what, "answers"))
 		answers(count);
+	else if (!strcmp(what, "headers"))
+		headers(count);
+	else if (!strcmp(what, "cycle"))
+		cycle();
 	else if (!strcmp(what, "long"))
 		both(count);
 	else if (!strcmp(what, "silent"))

@@ -139,6 +139,11 @@ def test_a_wait_ends_although_a_rank_does_not_answer(margay, app):
 
 
 @OVER
+def test_an_extract_tells_that_a_handler_has_gone_on(margay, app, over):
+    done(margay, *LINKS[over], "-n", 2, app("fm_waits"), "late")
+
+
+@OVER
 def test_a_message_of_a_rank_that_has_ended(margay, app, over):
     """It was complete, so it is received, although the receiver knows of the end."""
     run = margay("run", *LINKS[over], "-n", 3, app("fm_death"), "whole").ok()

@@ -338,14 +338,17 @@ static int is_usable(void)
 int FM_extract(size_t bytes)
 {
 	size_t taken = 0, more;
+	int served;
 
 	if (!is_usable())
 		return -1;
 	if (!bytes)
 		return 0;
-	fm_serve();
+	served = fm_serve();
 	while (taken < bytes && (more = fm_take_packet()))
 		taken += more;
+	if (!taken && served)           /* the program may have waited for that handler */
+		return 1;
 	return taken > INT_MAX ? INT_MAX : (int)taken;
 }
 

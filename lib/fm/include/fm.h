@@ -150,9 +150,11 @@ size_t FM_stream_bytes(const FM_stream *stream);
 
 /*
  * Takes packets that have come, and runs their handlers, until `bytes` bytes are taken, rounded
- * up to a packet, or none is left [4.1, Receiver Flow Control]. Never waits. Returns how many
- * bytes those packets had (INT_MAX if more); one without bytes counts as 1. 0 for `bytes` takes
- * nothing. EBUSY: called by a handler.
+ * up to a packet, or none is left [4.1, Receiver Flow Control]. Handlers whose credit has come, or
+ * whose peer has died, go on first. Never waits. Returns how many bytes those packets had (INT_MAX if
+ * more); one without bytes counts as 1. It returns 1 if it took no packet, but a handler has gone
+ * on. So after 0 no handler has run, and FM_wait may follow. 0 for `bytes` takes nothing. EBUSY:
+ * called by a handler.
  */
 int FM_extract(size_t bytes);
 

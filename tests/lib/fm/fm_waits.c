@@ -3,11 +3,14 @@
  *
  *   still   a handler of rank 0 waits for the rest of a message, while the kernel of rank 1 answers
  *           nothing (--control poll): FM_wait ends when its time is over
+ *   late    a handler of rank 0 waits for credit, which has come when rank 0 calls FM_extract again:
+ *           the handler goes on, and FM_extract tells it, although there is no packet
  */
 #include "fm_test.h"
 
-enum { REST = 1 };
-enum { HEAD = 3000, TAIL = 47000, STILL_MS = 3000, WAIT_MS = 100, LEAST_WAITS = 5 };
+enum { REST = 1, FLOOD, DROP };
+enum { HEAD = 3000, TAIL = 47000, STILL_MS = 3000, WAIT_MS = 100, LEAST_WAITS = 5,
+       LEAST_TAKEN = 4 };
 
 static unsigned char bytes[HEAD + TAIL];
 static unsigned volatile begun, ended;
@@ -18,6 +21,19 @@ static int rest(FM_stream *stream, unsigned sender)
 	OK(FM_receive(stream, bytes, HEAD));
 	begun = 1;
 	OK(FM_receive(stream, bytes, TAIL));
+	ended = 1;
+	return FM_CONTINUE;
+}
+
+/* Sends more than a ring to rank 1. */
+static int flood(FM_stream *stream, unsigned sender)
+{
+	struct FM_limits limits;
+
+	(void)stream;
+	OK(FM_get_limits(&limits));
+	for (size_t sent = 0; sent <= limits.ring_bytes; sent += TAIL)
+		OK(FM_send(sender, DROP, bytes, TAIL));
 	ended = 1;
 	return FM_CONTINUE;
 }
@@ -54,15 +70,47 @@ static void still(void)
 	TRUE(waits >= LEAST_WAITS);
 }
 
+static void late(void)
+{
+	struct FM_counters counters;
+	ptl_handle_ni_t ni;
+
+	TRUE(PtlInit(0) == PTL_OK);
+	TRUE(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, 0, 0, &ni) == PTL_OK);
+	if (rank == 1)
+		OK(FM_send_4(0, FLOOD, 0, 0, 0, 0));
+	do {
+		if (rank == 0)
+			OK(FM_extract(SIZE_MAX));
+		OK(FM_get_counters(&counters));
+	} while (rank == 0 && counters.credit_waits == 0);
+	TRUE(rank || !ended);
+	TRUE(PtlNIBarrier(ni) == PTL_OK);
+	if (rank == 1) {
+		do {
+			OK(FM_extract(SIZE_MAX));
+			OK(FM_get_counters(&counters));
+		} while (counters.discarded < LEAST_TAKEN);
+		OK(FM_check(0));                /* what it has told rank 0 is there */
+	}
+	TRUE(PtlNIBarrier(ni) == PTL_OK);
+	if (rank == 0)
+		TRUE(FM_extract(SIZE_MAX) > 0 && ended);
+	TRUE(PtlNIFini(ni) == PTL_OK);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
 	open_test();
 	OK(FM_register(REST, rest));
+	OK(FM_register(FLOOD, flood));
 	OK(FM_barrier());
 	if (!strcmp(what, "still"))
 		still();
+	else if (!strcmp(what, "late"))
+		late();
 	OK(FM_finalize());
 	if (rank == 0)
 		printf("done\n");

@@ -191,7 +191,8 @@ def test_on_mpi(margay, tmp_path, over):
                              ("messages", "flow", "wrong"))
     run = margay("run", *LINKS[over], "-n", 3, "--no-prefix", messages).ok()
     assert run.lines == CASES
-    for nodes, case, count in ((2, "zerocopy", 2), (4, "sleeper", 60), (3, "ring", 50)):
+    for nodes, case, count in ((2, "zerocopy", 2), (4, "sleeper", 60), (3, "ring", 50),
+                               (1, "ring", 200)):
         run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", flow, case, count).ok()
         assert run.lines == ["done"]
     run = margay("run", *LINKS[over], "-n", 2, wrong, "more").status(1)

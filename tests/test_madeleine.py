@@ -48,6 +48,7 @@ SIZES = {
 }
 MIRROR = {
     "less": "recvbuf_unpack_byte: unpack 1 is 999 of byte, its pack was 1000 of byte",
+    "second": "recvbuf_unpack_byte: unpack 2 is 999 of byte, its pack was 1000 of byte",
     "more": "recvbuf_unpack_byte: unpack 1 is 1001 of byte, its pack was 1000 of byte",
     "kind": "recvbuf_unpack_int: unpack 1 is 250 of int, its pack was 1000 of byte",
     "number": "recvbuf_unpack_byte: unpack 1 is 500 of byte, its pack was 1000 of byte",

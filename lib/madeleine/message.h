@@ -1,5 +1,5 @@
 /*
-* The format of Madeleine's messages. The header of a message: a head,
+ * The format of Madeleine's messages. The header of a message: a head,
  * then what is packed with RECV_EXPRESS, in order. Everything else, and what did not fit into the
  * header, are vectors of the body. With MAD_DEBUG a record of each pack is in the header as well.
  */

@@ -5,7 +5,7 @@
 #include "mad_test.h"
 
 static const char *what;
-static char bytes[2000];
+static char bytes[2000], text[10];
 static int value;
 
 static int is(const char *name)
@@ -19,7 +19,9 @@ static void nothing(void)
 
 static void handler(void)
 {
-	if (is("less"))
+	if (is("second"))
+		recvbuf_unpack_str(RECV_EXPRESS, text);
+	if (is("less") || is("second"))
 		recvbuf_unpack_byte(RECV_CHEAPER, bytes, 999);
 	else if (is("more"))
 		recvbuf_unpack_byte(RECV_CHEAPER, bytes, 1001);
@@ -63,6 +65,8 @@ static void sender(void)
 		sendbuf_pack_str(SND_CHEAPER, NULL);
 	for (int i = 0; i <= MAD_PIECES && is("pieces"); i++)
 		sendbuf_pack_int(SND_CHEAPER, &value, 1);
+	if (is("second"))
+		sendbuf_pack_str(RECV_EXPRESS, "before");
 	sendbuf_pack_byte(SND_CHEAPER, bytes, 1000);
 	if (is("again"))
 		sendbuf_pack_byte(SND_SAFER, bytes + 999, 1);

@@ -21,8 +21,8 @@
  *   instructions except in PM2 and the C library (malloc, stdio and the like), which therefore need
  *   no locks. Data that threads of a node share need one: a mutex, pm2_preempt_off, or an atomic
  *   operation. With a plain `shared++` in two threads, updates get lost. The timer (setitimer,
- *   alarm, SIGALRM: all belong to PM2) is set only while more than one thread is ready, or one
- *   sleeps while another runs.
+ *   alarm, SIGALRM: all belong to PM2) is set only while more than one thread is ready, a quick
+ *   call waits, or one sleeps while another runs.
  * - Calls of the C library that wait (sleep, read of a pipe, PtlEQWait) stop all threads of the
  *   node.
  * - C++: an exception must be caught before another thread runs (pm2_preempt_off around both).
@@ -74,8 +74,9 @@ struct pm2_config {
 
 /*
  * Prepares this node; the caller becomes a thread, which cannot move. Collective: all ranks call it
- * once, with the same `config` (null: all defaults), best as the first thing in main. Waits for all
- * of them. It checks that the area has the same address, and the program the same text, everywhere.
+ * with the same `config` (null: all defaults), best as the first thing in main, and may call it
+ * again after pm2_end. Waits for all of them. It checks that the area has the same address, and the
+ * program the same text, everywhere.
  * If not, the job ends, and a line on standard error says what differs. PM2_EINVAL: sizes, or more
  * than 256 nodes; PM2_ENOMEM: no memory for the area, use `--mem`; PM2_ESTATE; PM2_EDEAD.
  */
@@ -159,8 +160,9 @@ int pm2_migrate_self(int node);
 
 /*
  * Moves another thread, wherever it is and while it computes: preemptive migration. It must be
- * ready. Waits for the node that it is on. PM2_EBUSY: it waits for something, or has been woken and
- * has not run yet, or is being moved; PM2_EHELD, PM2_EINVAL, PM2_ENOTHREAD, PM2_EDEAD.
+ * ready. Waits for the node that it is on. PM2_EBUSY: it waits for something or sleeps, or has been
+ * woken from a condition, a join or a call and has not run yet, or is being moved; PM2_EHELD,
+ * PM2_EINVAL, PM2_ENOTHREAD, PM2_EDEAD.
  */
 int pm2_migrate(pm2_thread_t thread, int node);
 

@@ -121,7 +121,7 @@ def test_small_pieces_fill_no_more_than_a_packet(margay, app, ranks, most):
 
 @pytest.mark.parametrize("over", ["shm", "virtio"])
 @pytest.mark.parametrize("what", ["credit", "handler", "rest", "speaks", "barrier", "credit busy",
-                                  "handler busy", "rest busy", "barrier busy"])
+                                  "handler busy", "rest busy", "barrier busy", "polls"])
 def test_peer_dies(margay, app, over, what):
     """Calls that wait for the dead node end with an error, also if others send all the time."""
     live = margay.start("run", *LINKS[over], "-n", 3, "--on-death", "continue", app("fm_death"),
@@ -237,7 +237,7 @@ def test_last_messages_of_ranks_that_end_at_once(margay, app, layer):
 
 @pytest.mark.parametrize("over", ["shm", "virtio"])
 @pytest.mark.parametrize("program, how", [
-    (layer, how) for layer in ("fm_match1", "fm_match2") for how in ("death", "tests")] + [
+    (layer, how) for layer in ("fm_match1", "fm_match2") for how in ("death", "tests", "probes")] + [
     ("fm_sockets", "death"), ("fm_sockets", "polls")])
 def test_peer_of_a_layer_dies(margay, app, over, program, how):
     """Waits and tests end with an error, while another rank sends all the time."""

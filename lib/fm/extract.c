@@ -344,6 +344,10 @@ int FM_extract(size_t bytes)
 		return -1;
 	if (!bytes)
 		return 0;
+	if (fm.busy && fm_is_due()) {   /* a program need not call FM_wait */
+		fm_look();
+		fm_probe_waits();
+	}
 	served = fm_serve();
 	while (taken < bytes && (more = fm_take_packet()))
 		taken += more;

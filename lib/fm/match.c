@@ -273,18 +273,39 @@ int FMM_recv(int source, int tag, void *buf, size_t bytes, struct FMM_status *st
 	return FMM_irecv(source, tag, buf, bytes, &request) ? -1 : FMM_wait(&request, status);
 }
 
+/* Whether a rank is gone from which FMM_probe looks for a message. Asks each rank every LOOK_MS. */
+static int is_gone(int source)
+{
+	static int64_t look_at[FM_RANKS];
+	int64_t now = fm_now();
+	int gone = 0;
+
+	for (int i = 0; i < margay_size(); i++) {
+		if ((source != FMM_ANY && source != i) || now < look_at[i])
+			continue;
+		if (FM_ask((unsigned)i) && errno == EHOSTDOWN)
+			gone = 1;
+		else
+			look_at[i] = now + LOOK_MS;
+	}
+	return gone;
+}
+
 int FMM_probe(int source, int tag, struct FMM_status *status)
 {
 	struct early **at;
+	int gone;
 
 	if (source < FMM_ANY || source >= margay_size() || tag < FMM_ANY)
 		return fail(EINVAL);
 	if (!is_usable())
 		return -1;
-	while (!(at = find_early(source, tag)) && match_extract() > 0)
-		;
+	at = find_early(source, tag);
+	gone = !at && is_gone(source);  /* all that it has sent is there then */
+	while (!at && match_extract() > 0)
+		at = find_early(source, tag);
 	if (!at)
-		return 0;
+		return gone ? fail(EHOSTDOWN) : 0;
 	if (status)
 		*status = (struct FMM_status){ (*at)->source, (*at)->header.tag,
 					       (*at)->header.bytes };

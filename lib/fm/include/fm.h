@@ -153,8 +153,9 @@ size_t FM_stream_bytes(const FM_stream *stream);
  * up to a packet, or none is left [4.1, Receiver Flow Control]. Handlers whose credit has come, or
  * whose peer has died, go on first. Never waits. Returns how many bytes those packets had (INT_MAX if
  * more); one without bytes counts as 1. It returns 1 if it took no packet, but a handler has gone
- * on. So after 0 no handler has run, and FM_wait may follow. 0 for `bytes` takes nothing. EBUSY:
- * called by a handler.
+ * on. So after 0 no handler has run, and FM_wait may follow. Every 100 ms it probes the ranks for
+ * which handlers wait, like FM_wait, and does not wait for the answers. 0 for `bytes` takes nothing.
+ * EBUSY: called by a handler.
  */
 int FM_extract(size_t bytes);
 

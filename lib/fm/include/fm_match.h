@@ -13,7 +13,7 @@
  * for the status of a complete receive. While a call waits it extracts messages, including those
  * for other handlers. The wait ends with its message, or with EHOSTDOWN when the rank that it waits
  * for is gone and what it had sent has been taken; with FMM_ANY as source, when any rank is. FMM_test
- * fails then, too. Both look every 200 ms. Over cards a rank that has ended by itself counts as gone
+ * and FMM_probe fail then, too. They look every 200 ms. Over cards a rank that has ended by itself counts as gone
  * after 2 s: until then its last messages may come.
  */
 #ifndef FM_MATCH_H
@@ -70,7 +70,8 @@ int FMM_wait(struct FMM_request *request, struct FMM_status *status);
 /* FMM_irecv and FMM_wait. */
 int FMM_recv(int source, int tag, void *buf, size_t bytes, struct FMM_status *status);
 
-/* 1: a message has come that a receive would take; 0: none. Does not wait. EINVAL. */
+/* 1: a message has come that a receive would take; 0: none. Does not wait. EINVAL; EHOSTDOWN: none
+ * has come, and a receive would fail, as the rank is gone (with FMM_ANY: any rank). */
 int FMM_probe(int source, int tag, struct FMM_status *status);
 
 #ifdef __cplusplus

@@ -5,6 +5,7 @@
  *   credit    rank 0 sends more than rank 1 extracts: FM_send_piece fails
  *   handler   the same in a handler of rank 0, which rank 2 called
  *   rest      a handler waits for the rest of its message: FM_receive fails
+ *   polls     the same, while rank 0 only calls FM_extract
  *   speaks    the same, while rank 1 sends other messages as fast as it can
  *   barrier   all wait in a barrier: FM_barrier fails, at rank 2 as well
  *   whole     rank 1 has sent a message of several packets and ends by itself: the message comes
@@ -102,7 +103,7 @@ static void receive_whole(void)
 /* Rank 1 runs until it is killed, and extracts nothing. */
 static void live_on(const char *what)
 {
-	if (!strcmp(what, "rest") || !strcmp(what, "speaks")) {
+	if (!strcmp(what, "rest") || !strcmp(what, "polls") || !strcmp(what, "speaks")) {
 		FM_stream *stream = FM_begin_message(0, 53000, REST);
 
 		TRUE(stream);
@@ -151,6 +152,8 @@ int main(int argc, char **argv)
 		say("running");
 		send_on();
 	}
+	while (!strcmp(what, "polls") && !ended)
+		OK(FM_extract(SIZE_MAX));
 	extract_until(&ended, 1);
 	if (is_busy && rank == 0)
 		end_busy(2);

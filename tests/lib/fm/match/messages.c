@@ -6,6 +6,7 @@
  *                          sizes, the same on all ranks
  *   fm_matchN death        rank 1 dies while rank 0 receives from it, and rank 2 sends to it
  *   fm_matchN tests        the same, but rank 0 tests receives that it has posted
+ *   fm_matchN probes       the same, but rank 0 only calls FMM_probe
  *   fm_matchN last         the other ranks end as soon as they have sent to rank 0
  *   fm_matchN nested       the layer is opened twice, closed once, and still works; two ranks
  *   fm_match2 unreadable   sends of unreadable memory, and receives of abandoned messages, fail;
@@ -267,12 +268,17 @@ static void at_random(uint64_t seed)
 }
 
 /* With `tests` a receive from rank 2, which lives and sends no such message, is tested before each test. */
-static int await(int source, int tests)
+static int await(int source, int tests, int probes)
 {
 	static struct FMM_request living;
 	struct FMM_request request;
 	int done;
 
+	if (probes) {
+		while ((done = FMM_probe(source, 1, 0)) == 0)
+			;
+		return done;
+	}
 	if (!tests)
 		return FMM_recv(source, 1, in[0], 10, 0);
 	if (!living.buf)
@@ -355,15 +361,15 @@ static void nested(void)
 		printf("done\n");
 }
 
-static void death(int tests)
+static void death(int tests, int probes)
 {
 	while (rank == 1)
 		pause_ms(1000);
 	if (rank == 0) {
 		printf("running\n");
 		fflush(stdout);
-		FAILS(await(1, tests), EHOSTDOWN);
-		FAILS(await(FMM_ANY, tests), EHOSTDOWN);
+		FAILS(await(1, tests, probes), EHOSTDOWN);
+		FAILS(await(FMM_ANY, tests, probes), EHOSTDOWN);
 		printf("failed\n");
 		end_busy(2);
 	} else {
@@ -411,7 +417,7 @@ int main(int argc, char **argv)
 	} else if (argc > 1 && !strcmp(argv[1], "last")) {
 		last_bytes();
 	} else if (argc > 1) {
-		death(!strcmp(argv[1], "tests"));
+		death(!strcmp(argv[1], "tests"), !strcmp(argv[1], "probes"));
 	} else {
 		OK(FM_initialize());
 		RUN_CASES(cases);

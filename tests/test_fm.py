@@ -218,6 +218,11 @@ def test_a_socket_that_is_sent_unreadable_memory(margay, app):
     done(margay, "-n", 33, "--mem", 32, app("fm_sockets"), "breaks")
 
 
+@OVER
+def test_sockets_that_do_not_block_do_not_wait_for_credit(margay, app, over):
+    done(margay, *LINKS[over], "-n", 2, app("fm_sockets"), "full")
+
+
 @pytest.mark.parametrize("faults", ["", *(f"loss=20%,seed={seed}" for seed in (1, 2, 3))])
 def test_last_bytes_of_ranks_that_end_at_once(margay, app, faults):
     """Frames are retransmitted after the rank's end is known: they come, and then the close."""

@@ -1,6 +1,7 @@
 /*
  * Stream sockets: byte streams over messages of 2.x. Owns the table of sockets. All messages go to
- * one handler; their header, which travels in the packet's, names the socket.
+ * one handler; their header, which travels in the packet's, names the socket. socket_poll.c has
+ * FMS_poll.
  *
  *   FREE -> LISTENS -> FREE
  *   FREE -> CONNECTS -> OPEN | REFUSED      by FMS_connect, then the answer
@@ -8,18 +9,15 @@
  *   OPEN, REFUSED -> FREE                   when both ends are closed: no message is under way
  */
 #include "clock.h"
+#include "socket.h"
 #include <errno.h>
 #include <fm.h>
-#include <fm_socket.h>
 #include <margay.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum kind { SOCKET_CONNECT, SOCKET_ACCEPTED, SOCKET_REFUSED, SOCKET_DATA, SOCKET_WINDOW,
 	    SOCKET_CLOSED };
-enum state { FREE, LISTENS, CONNECTS, OPEN, REFUSED };
-enum { LOOK_MS = 200, MESSAGE_MOST = FMS_BUFFER / 2 };
 
 struct header {
 	uint8_t kind, spare;
@@ -27,29 +25,7 @@ struct header {
 	uint32_t value;         /* port, sender's socket, bytes */
 };
 
-struct socket {
-	enum state state;
-	int blocking;
-	int closed, ended;      /* by this end; by the other end */
-	int gone;               /* the other rank is gone; see is_over */
-	int cut;                /* a message was abandoned: bytes are missing */
-	int receiving;          /* a handler receives its bytes: the number is not free yet */
-	int64_t look_at;        /* when to check next whether it is, ms */
-	unsigned rank, port;
-	uint16_t other;         /* the other end's number */
-	uint32_t window;        /* bytes that may still be sent */
-	uint32_t consumed;      /* bytes received since the last window update */
-	char *buffer;           /* FMS_BUFFER bytes, a ring: */
-	uint32_t first, filled; /* index of the oldest byte; bytes in it */
-	char *wanted;           /* buffer of a waiting FMS_recv, or null; */
-	size_t room;
-	int landing;            /* a handler is filling it; */
-	size_t landed;          /* bytes in it so far */
-	uint16_t waiting[FMS_BACKLOG];  /* LISTENS: connections, oldest first */
-	unsigned waiting_count;
-};
-
-static struct socket sockets[FMS_SOCKETS];
+struct socket fms_sockets[FMS_SOCKETS];
 
 static int fail(int error)
 {
@@ -64,21 +40,21 @@ static int is_usable(void)
 	return FM_extract(0) == 0;
 }
 
-static struct socket *socket_of(int number)
+struct socket *fms_socket_of(int number)
 {
 	if (!is_usable())
 		return 0;
-	if (number < 0 || number >= FMS_SOCKETS || sockets[number].state == FREE ||
-	    sockets[number].closed) {
+	if (number < 0 || number >= FMS_SOCKETS || fms_sockets[number].state == FREE ||
+	    fms_sockets[number].closed) {
 		errno = EBADF;
 		return 0;
 	}
-	return &sockets[number];
+	return &fms_sockets[number];
 }
 
 static int number_of(const struct socket *s)
 {
-	return (int)(s - sockets);
+	return (int)(s - fms_sockets);
 }
 
 /* A number that this end has closed is free when the other end has closed, too, or is gone. */
@@ -90,7 +66,7 @@ static void free_if_over(struct socket *s)
 
 static void free_those_of_the_dead(void)
 {
-	for (struct socket *s = sockets; s < sockets + FMS_SOCKETS; s++) {
+	for (struct socket *s = fms_sockets; s < fms_sockets + FMS_SOCKETS; s++) {
 		if (s->state == FREE || !s->closed)
 			continue;
 		s->gone |= FM_ask(s->rank) != 0;
@@ -101,17 +77,17 @@ static void free_those_of_the_dead(void)
 /* A free socket, with a buffer if it is for a connection; or null with errno. */
 static struct socket *take(enum state state)
 {
-	struct socket *s = sockets;
+	struct socket *s = fms_sockets;
 	char *buffer;
 
-	while (s < sockets + FMS_SOCKETS && s->state != FREE)
+	while (s < fms_sockets + FMS_SOCKETS && s->state != FREE)
 		s++;
-	if (s == sockets + FMS_SOCKETS) {
+	if (s == fms_sockets + FMS_SOCKETS) {
 		free_those_of_the_dead();
-		for (s = sockets; s < sockets + FMS_SOCKETS && s->state != FREE; s++)
+		for (s = fms_sockets; s < fms_sockets + FMS_SOCKETS && s->state != FREE; s++)
 			;
 	}
-	if (s == sockets + FMS_SOCKETS) {
+	if (s == fms_sockets + FMS_SOCKETS) {
 		errno = EMFILE;
 		return 0;
 	}
@@ -152,12 +128,12 @@ static int tell(unsigned rank, enum kind kind, unsigned socket, uint32_t value, 
 
 static void connection(unsigned sender, const struct header *header)
 {
-	struct socket *listener = sockets, *s = 0;
+	struct socket *listener = fms_sockets, *s = 0;
 
-	while (listener < sockets + FMS_SOCKETS &&
+	while (listener < fms_sockets + FMS_SOCKETS &&
 	       !(listener->state == LISTENS && listener->port == header->value))
 		listener++;
-	if (listener < sockets + FMS_SOCKETS && listener->waiting_count < FMS_BACKLOG)
+	if (listener < fms_sockets + FMS_SOCKETS && listener->waiting_count < FMS_BACKLOG)
 		s = take(OPEN);
 	if (!s) {
 		tell(sender, SOCKET_REFUSED, header->socket, 0, 0, 0);
@@ -219,7 +195,7 @@ static int handle(FM_stream *stream, unsigned sender)
 		connection(sender, &header);
 		return FM_CONTINUE;
 	}
-	s = &sockets[header.socket % FMS_SOCKETS];
+	s = &fms_sockets[header.socket % FMS_SOCKETS];
 	if (s->state == FREE || s->state == LISTENS || s->rank != sender)
 		return FM_CONTINUE;
 	switch ((enum kind)header.kind) {
@@ -259,16 +235,14 @@ int FMS_open(void)
 {
 	if (!is_usable())
 		return -1;
-	for (struct socket *s = sockets; s < sockets + FMS_SOCKETS; s++)
+	for (struct socket *s = fms_sockets; s < fms_sockets + FMS_SOCKETS; s++)
 		s->state = FREE;
 	return FM_register(FMS_HANDLER, handle) ? -1 : FM_barrier();
 }
 
 /* ---- waiting ---- */
 
-/* Checks every LOOK_MS whether the other rank lives, however many packets of others come. If it
- * does not, all that it has sent is taken first. */
-static void look_for_death(struct socket *s)
+void fms_look_for_death(struct socket *s)
 {
 	int64_t now = fm_now();
 
@@ -281,8 +255,7 @@ static void look_for_death(struct socket *s)
 	s->gone = !s->ended;
 }
 
-/* The other rank is gone, and nothing more of what it has sent can come; or bytes are missing. */
-static int is_over(const struct socket *s)
+int fms_is_over(const struct socket *s)
 {
 	return s->cut || (s->gone && !(FM_ask(s->rank) && errno == ESHUTDOWN));
 }
@@ -294,7 +267,7 @@ static int step(struct socket *s)
 
 	if (taken == 0)
 		taken = FM_wait(LOOK_MS);
-	look_for_death(s);
+	fms_look_for_death(s);
 	return taken < 0 ? -1 : 0;
 }
 
@@ -306,7 +279,7 @@ int FMS_listen(unsigned port)
 
 	if (!is_usable())
 		return -1;
-	for (s = sockets; s < sockets + FMS_SOCKETS; s++)
+	for (s = fms_sockets; s < fms_sockets + FMS_SOCKETS; s++)
 		if (s->state == LISTENS && s->port == port)
 			return fail(EADDRINUSE);
 	s = take(LISTENS);
@@ -324,6 +297,8 @@ int FMS_connect(unsigned rank, unsigned port, int blocking)
 		return fail(EINVAL);
 	if (!is_usable())
 		return -1;
+	if (!blocking && !FM_room(rank) && (FM_extract(SIZE_MAX) < 0 || !FM_room(rank)))
+		return fail(EAGAIN);
 	s = take(CONNECTS);
 	if (!s)
 		return -1;
@@ -345,7 +320,7 @@ int FMS_connect(unsigned rank, unsigned port, int blocking)
 
 int FMS_accept(int listener, unsigned *rank)
 {
-	struct socket *s = socket_of(listener);
+	struct socket *s = fms_socket_of(listener);
 	int accepted;
 
 	if (!s)
@@ -363,14 +338,14 @@ int FMS_accept(int listener, unsigned *rank)
 	accepted = s->waiting[0];
 	memmove(s->waiting, s->waiting + 1, --s->waiting_count * sizeof(s->waiting[0]));
 	if (rank)
-		*rank = sockets[accepted].rank;
+		*rank = fms_sockets[accepted].rank;
 	return accepted;
 }
 
 /* A socket of a connection that is open; or null with errno. */
 static struct socket *connected(int number)
 {
-	struct socket *s = socket_of(number);
+	struct socket *s = fms_socket_of(number);
 
 	if (s && s->state != OPEN) {
 		errno = s->state == LISTENS ? EINVAL : ENOTCONN;
@@ -379,10 +354,22 @@ static struct socket *connected(int number)
 	return s;
 }
 
-/* The errno for which nothing can be sent now; 0: it can. */
+size_t fms_room(const struct socket *s)
+{
+	size_t room = FM_room(s->rank);
+
+	room = room > sizeof(struct header) ? room - sizeof(struct header) : 0;
+	return room < s->window ? room : s->window;
+}
+
+/* The errno for which nothing can be sent now; 0: it can. A socket that blocks waits for credit. */
 static int why_not(const struct socket *s)
 {
-	return s->gone || s->cut ? ECONNRESET : s->ended ? EPIPE : s->window ? 0 : EAGAIN;
+	if (s->gone || s->cut)
+		return ECONNRESET;
+	if (s->ended)
+		return EPIPE;
+	return (s->blocking ? s->window : fms_room(s)) ? 0 : EAGAIN;
 }
 
 ssize_t FMS_send(int socket, const void *buf, size_t bytes)
@@ -393,7 +380,7 @@ ssize_t FMS_send(int socket, const void *buf, size_t bytes)
 	if (!s || (!buf && bytes))
 		return s ? fail(EINVAL) : -1;
 	while (sent < bytes) {
-		size_t part = bytes - sent;
+		size_t part = bytes - sent, room;
 		int error = why_not(s);
 
 		if (error == EAGAIN && FM_extract(SIZE_MAX) > 0)
@@ -404,12 +391,13 @@ ssize_t FMS_send(int socket, const void *buf, size_t bytes)
 			continue;
 		}
 		if (error == EAGAIN) {
-			look_for_death(s);
+			fms_look_for_death(s);
 			error = why_not(s);
 		}
 		if (error)
 			return sent ? (ssize_t)sent : fail(error);
-		part = part < s->window ? part : s->window;
+		room = s->blocking ? s->window : fms_room(s);
+		part = part < room ? part : room;
 		part = part < MESSAGE_MOST ? part : MESSAGE_MOST;
 		s->window -= (uint32_t)part;
 		if (tell(s->rank, SOCKET_DATA, s->other, 0, (const char *)buf + sent, part)) {
@@ -427,12 +415,11 @@ ssize_t FMS_send(int socket, const void *buf, size_t bytes)
 	return (ssize_t)sent;
 }
 
-/* Bytes that were received free buffer space: updates the sender's window. That fails while the
- * program has all messages to that rank open; the next FMS_recv tries again. */
-static void consume(struct socket *s, size_t bytes)
+void fms_consume(struct socket *s, size_t bytes)
 {
 	s->consumed += (uint32_t)bytes;
-	if (s->consumed < FMS_BUFFER / 2 || s->ended || s->gone)
+	if (s->consumed < FMS_BUFFER / 2 || s->ended || s->gone ||
+	    (!s->blocking && !FM_room(s->rank)))
 		return;
 	if (tell(s->rank, SOCKET_WINDOW, s->other, s->consumed, 0, 0) == 0)
 		s->consumed = 0;
@@ -454,7 +441,7 @@ static ssize_t from_buffer(struct socket *s, char *to, size_t bytes)
 		s->filled -= part;
 		taken += part;
 	}
-	consume(s, taken);
+	fms_consume(s, taken);
 	return (ssize_t)taken;
 }
 
@@ -466,18 +453,18 @@ ssize_t FMS_recv(int socket, void *buf, size_t bytes)
 		return s ? fail(EINVAL) : -1;
 	if (bytes == 0)
 		return 0;
-	consume(s, 0);
+	fms_consume(s, 0);
 	if (s->filled == 0 && !s->blocking) {
 		if (FM_extract(SIZE_MAX) < 0)
 			return -1;
 		if (s->filled == 0)
-			look_for_death(s);
+			fms_look_for_death(s);
 	}
 	if (s->filled == 0 && s->blocking) {
 		s->wanted = buf;
 		s->room = bytes;
 		s->landed = 0;
-		while (s->landing || (s->wanted && s->filled == 0 && !s->ended && !is_over(s))) {
+		while (s->landing || (s->wanted && s->filled == 0 && !s->ended && !fms_is_over(s))) {
 			if (step(s)) {
 				s->wanted = 0;
 				return -1;
@@ -485,13 +472,13 @@ ssize_t FMS_recv(int socket, void *buf, size_t bytes)
 		}
 		s->wanted = 0;
 		if (s->landed) {
-			consume(s, s->landed);
+			fms_consume(s, s->landed);
 			return (ssize_t)s->landed;
 		}
 	}
 	if (s->filled)
 		return from_buffer(s, buf, bytes);
-	if (is_over(s))
+	if (fms_is_over(s))
 		return fail(ECONNRESET);
 	return s->ended ? 0 : fail(EAGAIN);
 }
@@ -512,7 +499,7 @@ static int close_connection(struct socket *s)
 
 int FMS_close(int socket)
 {
-	struct socket *s = socket_of(socket);
+	struct socket *s = fms_socket_of(socket);
 
 	if (!s)
 		return -1;
@@ -521,7 +508,7 @@ int FMS_close(int socket)
 	while (s->waiting_count > 0) {
 		uint16_t last = s->waiting[--s->waiting_count];
 
-		if (close_connection(&sockets[last])) {         /* no handler has run */
+		if (close_connection(&fms_sockets[last])) {         /* no handler has run */
 			s->waiting[s->waiting_count++] = last;
 			return -1;
 		}
@@ -532,66 +519,10 @@ int FMS_close(int socket)
 
 int FMS_set_blocking(int socket, int blocking)
 {
-	struct socket *s = socket_of(socket);
+	struct socket *s = fms_socket_of(socket);
 
 	if (!s)
 		return -1;
 	s->blocking = blocking != 0;
 	return 0;
-}
-
-static short ready(const struct socket *s)
-{
-	int over = is_over(s);
-	short is = 0;
-
-	if (s->state == LISTENS)
-		return s->waiting_count ? FMS_IN : 0;
-	if (s->filled || s->ended || over)
-		is |= FMS_IN;
-	if (s->state == OPEN && (s->window || s->ended || s->gone || s->cut))
-		is |= FMS_OUT;
-	if (s->ended || over)
-		is |= FMS_HUP;
-	return is;
-}
-
-static int all_ready(struct FMS_pollfd *polled, unsigned count)
-{
-	int found = 0;
-
-	for (unsigned i = 0; i < count; i++) {
-		const struct socket *s = &sockets[polled[i].socket];
-
-		polled[i].revents = ready(s) & (short)(polled[i].events | FMS_HUP);
-		found += polled[i].revents != 0;
-	}
-	return found;
-}
-
-int FMS_poll(struct FMS_pollfd *polled, unsigned count, int ms)
-{
-	int64_t end = fm_now() + ms;
-
-	if (!polled && count)
-		return fail(EINVAL);
-	for (unsigned i = 0; i < count; i++)
-		if (!socket_of(polled[i].socket))
-			return -1;
-	for (;;) {
-		int64_t left;
-		int found, there;
-
-		if (FM_extract(SIZE_MAX) < 0)
-			return -1;
-		for (unsigned i = 0; i < count; i++)
-			look_for_death(&sockets[polled[i].socket]);
-		found = all_ready(polled, count);
-		left = ms < 0 ? LOOK_MS : end - fm_now();
-		if (found || left <= 0)
-			return found;
-		there = FM_wait(left < LOOK_MS ? (int)left : LOOK_MS);
-		if (there < 0)
-			return -1;
-	}
 }

@@ -9,7 +9,7 @@
  *
  * Sockets block at first: FMS_recv, FMS_accept and FMS_connect wait, and FMS_send waits until all
  * is sent. After FMS_set_blocking(s, 0) these calls fail with EAGAIN instead, except FMS_connect
- * (see there). A call that waits extracts messages, and so runs handlers of the program too.
+ * (see there); FMS_send also fails with EAGAIN while there is no credit for the other rank. A call that waits extracts messages, and so runs handlers of the program too.
  *
  * Results: 0 or more, or -1 with errno: EBADF: no such socket; EINVAL: wrong argument, wrong kind
  * of socket for this call, or Fast Messages is not initialised; EBUSY: called by a handler;
@@ -43,8 +43,9 @@ int FMS_listen(unsigned port);
 /*
  * A socket that is connected to a rank's port. Waits for the answer: ECONNREFUSED: nothing listens
  * there, its backlog is full, or that rank has no free socket. With `blocking` 0 it returns at
- * once. Then FMS_poll reports FMS_OUT when it is connected, and FMS_HUP if it was refused (then
- * close it). EMFILE, ENOMEM: no socket, or no memory for its buffer, here.
+ * once: with EAGAIN, and no socket, while there is no credit for that rank. Otherwise FMS_poll
+ * reports FMS_OUT when it is connected, and FMS_HUP if it was refused (then close it). EMFILE,
+ * ENOMEM: no socket, or no memory for its buffer, here.
  */
 int FMS_connect(unsigned rank, unsigned port, int blocking);
 
@@ -71,7 +72,7 @@ int FMS_close(int socket);
 int FMS_set_blocking(int socket, int blocking);
 
 #define FMS_IN   1      /* FMS_recv or FMS_accept would not wait */
-#define FMS_OUT  2      /* FMS_send would not wait; it may fail (EPIPE, ECONNRESET) */
+#define FMS_OUT  2      /* FMS_send would take bytes without waiting, or fail: EPIPE, ECONNRESET */
 #define FMS_HUP  4      /* refused, closed by the other end, or its rank gone; in revents always */
 
 struct FMS_pollfd {

@@ -5,7 +5,8 @@
  * rank 1 ends in the middle of what it sends to rank 0 (17 ranks: a packet is shorter than what a
  * socket sends at a time). fm_sockets last: the others end as soon as they have sent to rank 0.
  * fm_sockets breaks: rank 0 sends rank 1 memory that ends in the middle of a message (33 ranks,
- * shared memory).
+ * shared memory). fm_sockets full: rank 0 uses all its credit of rank 1 by sockets that do not
+ * block (two ranks).
  */
 #include <fm_socket.h>
 
@@ -432,6 +433,63 @@ static void broken(void)
 	OK(FM_finalize());
 }
 
+/* Rank 1 makes no call meanwhile. Neither FMS_send nor FMS_connect waits for it, FMS_poll says so, and
+ * all that FMS_send has taken arrives. */
+static void full(void)
+{
+	enum { SOCKETS = 10, TURNS = 50 };
+	struct FMS_pollfd polled = { .events = FMS_OUT };
+	unsigned sent[SOCKETS] = { 0 };
+	struct FM_counters counters;
+	int s[SOCKETS];
+
+	TRUE(PtlInit(0) == PTL_OK);
+	TRUE(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, 0, 0, &ni) == PTL_OK);
+	fill(out, FMS_BUFFER, 1, 0);
+	for (int i = 0; i < SOCKETS; i++) {
+		OK(s[i] = rank ? FMS_accept(listener, 0) : FMS_connect(1, PORT, 1));
+		OK(FMS_set_blocking(s[i], rank != 0));
+	}
+	OK(FM_barrier());
+	TRUE(PtlNIBarrier(ni) == PTL_OK);
+	for (int n = 0; rank == 0 && n < TURNS * SOCKETS; n++) {
+		int i = n % SOCKETS;
+		ssize_t part = 0;
+
+		if (i == 0)
+			pause_ms(1);            /* cards may still read the last packets */
+		polled.socket = s[i];
+		OK(FMS_poll(&polled, 1, 0));
+		if (sent[i] < FMS_BUFFER)
+			part = FMS_send(s[i], out + sent[i], FMS_BUFFER - sent[i]);
+		TRUE(part > 0 || (polled.revents == 0 && (part == 0 || errno == EAGAIN)));
+		sent[i] += part > 0 ? (unsigned)part : 0;
+	}
+	if (rank == 0) {
+		FAILS(FMS_connect(1, PORT, 0), EAGAIN);
+		OK(FM_get_counters(&counters));
+		TRUE(counters.credit_waits == 0);
+	}
+	TRUE(PtlNIBarrier(ni) == PTL_OK);
+	for (int i = 0; i < SOCKETS; i++) {
+		while (rank == 0 && sent[i] < FMS_BUFFER) {
+			ssize_t part;
+
+			polled.socket = s[i];
+			TRUE(FMS_poll(&polled, 1, -1) == 1 && polled.revents == FMS_OUT);
+			part = FMS_send(s[i], out + sent[i], FMS_BUFFER - sent[i]);
+			TRUE(part > 0);
+			sent[i] += (unsigned)part;
+		}
+		if (rank)
+			receive_all(s[i], FMS_BUFFER, 1);
+		OK(FMS_close(s[i]));
+	}
+	OK(FM_finalize());
+	if (rank == 0)
+		printf("done\n");
+}
+
 /* All ranks but 0 send, close and end at once. Rank 0 receives all of it, and then the close. */
 static void last_bytes(void)
 {
@@ -473,6 +531,8 @@ int main(int argc, char **argv)
 		left();
 	else if (argc > 1 && !strcmp(argv[1], "breaks"))
 		broken();
+	else if (argc > 1 && !strcmp(argv[1], "full"))
+		full();
 	else if (argc > 1 && !strcmp(argv[1], "last"))
 		last_bytes();
 	else if (argc > 1)

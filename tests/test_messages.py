@@ -66,10 +66,11 @@ def test_rule30_operations_of_all_kinds_have_the_results_of_a_model(margay, app,
 
 @pytest.mark.own_link
 @pytest.mark.spin(3)
-@pytest.mark.parametrize("length", [120, 2000])
-def test_rule09_what_others_write_is_not_moved(margay, app, length):
-    """Into memory where a lost frame lets the parts of another message land."""
-    run = margay("run", "-n", 3, "--no-prefix", "--link", "virtio", "--faults", "loss=3%,seed=1",
+@pytest.mark.parametrize("nodes, length", [(3, 120), (3, 2000), (2, 2000), (2, 30000)])
+def test_rule09_what_others_write_is_not_moved(margay, app, nodes, length):
+    """Into memory where a lost frame lets the parts of another message land. Two nodes: by puts of the
+    target to itself."""
+    run = margay("run", "-n", nodes, "--no-prefix", "--link", "virtio", "--faults", "loss=3%,seed=1",
                  app("ptl_junk"), 40, length).ok()
     assert run.lines == ["ok junk"]
 

@@ -1,6 +1,7 @@
 /*
  * The far transport, as the kernel drives it: see link_frames.h. Data: the transport, whether it is
- * at work, when the cards were last polled, whether frames come steadily, and the timer's slack.
+ * at work, when the cards were last polled and what had been copied by then, whether frames come
+ * steadily, and the timer's slack.
  *
  * The timer's rule. The timer is set for the link's earliest deadline, but not before slack_ns
  * after the last poll. Frames that are due by then mostly leave with a message before it, and an
@@ -58,6 +59,7 @@ static uint64_t received_ns;       /* time of the last poll that found frames */
 static uint32_t steady;            /* such polls in a row, each at most STEADY_NS after the one
                                       before; at most STEADY */
 static uint64_t slack_ns = SLACK_NS; /* see above */
+static uint64_t copied;            /* bytes that messages to this node itself had copied by then */
 static bool flooded;               /* frames are left for which no interrupt will come */
 
 static void interrupts(bool on)
@@ -172,6 +174,10 @@ uint32_t link_frames_poll(void)
 	if (busy)
 		return 0;
 	busy = true;
+	if (node.counters[COUNTER_COPIED_BYTES] != copied) {
+		copied = node.counters[COUNTER_COPIED_BYTES];
+		frames_note_writes(link_frames);
+	}
 	polled = frames_poll(link_frames, BUDGET);
 	polled_ns = polled.at;
 	alert = armed && polled.is_all;

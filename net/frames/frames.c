@@ -119,6 +119,11 @@ struct frames_poll_result frames_poll(struct frames *frames, uint32_t budget)
 	return result;
 }
 
+void frames_note_writes(struct frames *frames)
+{
+	link_note_writes(frames->link);
+}
+
 void frames_pause(struct frames *frames, int halts)
 {
 	if (link_has_delayed(frames->link))

@@ -98,6 +98,10 @@ struct frames_poll_result {
 /* Receive up to `budget` frames from each card, and handle timers that have expired. */
 struct frames_poll_result frames_poll(struct frames *frames, uint32_t budget);
 
+/* Something other than the cards and these functions may have written to the process's memory, as a
+ * put to this node itself does. Called before the next frames_poll. */
+void frames_note_writes(struct frames *frames);
+
 /* The user will send nothing for a while: send messages that are delayed for a batch
  * (net/link/batch.c). With `halts` it is about to halt: also send acknowledgements that a peer may
  * wait for, and make the time of frames_next_poll exact. */

@@ -345,6 +345,12 @@ void bulk_run(struct link *link, uint64_t now, int landed)
 	}
 }
 
+void link_note_writes(struct link *link)
+{
+	if (link->bulk.flow != NO_FLOW)
+		link->bulk.others++;
+}
+
 int link_bulk_is_idle(const struct link *link)
 {
 	return link->bulk.flow == NO_FLOW && link->transmits.used == 0;

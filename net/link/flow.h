@@ -262,7 +262,8 @@ struct bulk {
 	uint16_t most;             /* most buffers posted */
 	uint16_t lossy;            /* after a loss: parts to land in place until buffers may share
 	                              memory again; 0: no recent loss */
-	uint32_t others;           /* frames with payload of other nodes during turns; it wraps */
+	uint32_t others;           /* frames with payload of other nodes during turns, and calls
+	                              of link_note_writes; it wraps */
 	struct flow *deferred;     /* the flow of answers to the peer that has the turn, if they are
 	                              deferred; or null */
 	uint32_t oldest, next;     /* numbers of the first buffer in use and of the next new one */

@@ -336,6 +336,9 @@ uint64_t link_due(const struct link *link);
  * link_before_halt first. */
 int link_only_retransmits(const struct link *link, uint64_t at);
 void link_tick(struct link *link, uint64_t now);
+/* Outside the link's calls the user may have written to memory that messages go to, for example by
+ * a put to this node itself. Called before the next link_landed or link_tick. */
+void link_note_writes(struct link *link);
 
 /* The user knows that this node is dead: give it up now. */
 void link_give_up(struct link *link, uint64_t now, uint32_t node);

@@ -1,7 +1,7 @@
 /*
  * ptl_junk ROUNDS LENGTH: rank 1 puts long messages, in turn to a buffer that is never read and to memory
- * of its own at rank 0. The other ranks put messages of LENGTH bytes into the unread buffer. The memory
- * then holds what rank 1 has sent. Prints "ok junk".
+ * of its own at rank 0. The other ranks, rank 0 too, put messages of LENGTH bytes into the unread
+ * buffer. The memory then holds what rank 1 has sent. Prints "ok junk".
  */
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ int main(int argc, char **argv)
 		job_check(PtlNIBarrier(job.ni), "PtlNIBarrier");
 		if (job.rank == 1)
 			put_long();
-		else if (job.rank > 1)
+		else
 			put_junk(length);
 		job_check(PtlNIBarrier(job.ni), "PtlNIBarrier");
 		for (unsigned i = 0; job.rank == 0 && i < BYTES; i++)

@@ -231,6 +231,11 @@ struct frames_poll_result frames_poll(struct frames *frames, uint32_t budget)
 	result.is_news |= is.pending != pending;
 	return result;
 }
+void frames_note_writes(struct frames *frames)
+{
+	(void)frames;
+}
+
 void frames_pause(struct frames *frames, int halts)
 {
 	(void)frames;

@@ -1,6 +1,7 @@
 /*
- * Parts that landed in each other's buffers while another node writes, perhaps to the same memory: the
- * link does not know where short messages go. Such parts are not moved; they come again.
+ * Parts that landed in each other's buffers while another node or this node itself writes, perhaps to
+ * the same memory: the link does not know where short messages go. Such parts are not moved; they
+ * come again.
  */
 #include <stddef.h>
 #include "link_probe.h"
@@ -147,6 +148,27 @@ TEST(link_does_not_move_parts_where_another_node_may_have_written)
 		}
 		repair(p);
 		TOLD(p, "bwe");
+		check_end(p, 0, 1);
+	}
+}
+
+/* A message to this node itself does not come through the link. */
+TEST(link_does_not_move_parts_where_this_node_may_have_written)
+{
+	for (int late = 0; late < 2; late++) {
+		struct probe *p = start();
+
+		if (late)
+			land(p, 2);
+		link_note_writes(p->link);
+		if (late) {
+			arrive(1);
+			land(p, 1);
+		} else {
+			land(p, 2);
+		}
+		repair(p);
+		TOLD(p, "be");
 		check_end(p, 0, 1);
 	}
 }

@@ -15,7 +15,7 @@ program ends
   implicit none
   character(len=20) :: how
   integer :: values(3), i
-  integer, allocatable :: missing(:)
+  integer, allocatable, save :: missing(:)   ! save: its bounds are 0, not what the stack holds
   real, allocatable :: much(:)
 
   call get_command_argument(1, how)

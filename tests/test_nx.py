@@ -15,7 +15,7 @@ OVER = pytest.mark.parametrize("over", list(LINKS))
 
 MESSAGES = ("blocking posted ordered selectors forced exchanged broadcast from_one ignored "
             "cancelled arguments").split()
-HANDLERS = "received sent server answers broadcast masked info".split()
+HANDLERS = "received sent server beside forced answers broadcast masked info".split()
 GLOBAL = ("gsync gdsum gdprod gdhigh gdlow gssum gsprod gshigh gslow gisum giprod gihigh gilow "
           "same_bits collected users beside_messages arguments").split()
 VERTEX = "identity messages chosen to_all arguments".split()

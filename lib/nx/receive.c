@@ -187,26 +187,34 @@ static int post(struct request *r)
 			   PTL_MD_EVENT_UNLINK_DISABLE,
 		.user_ptr = r, .eq_handle = nx.queues[r->hand ? QUEUE_HAND : QUEUE_RX],
 	};
+	/* No early message matches a receive of force types. */
+	ptl_handle_eq_t test = r->bits & BITS_FORCE ? PTL_EQ_NONE : nx.queues[QUEUE_EARLY];
 	ptl_handle_md_t handle;
 
 	return PtlMEMDPost(nx.ni, nx.behind, r->peer < 0 ? any_process : nx.peers[r->peer].process,
 			   r->bits, r->ignore, PTL_UNLINK, PTL_INS_BEFORE, md, PTL_UNLINK,
-			   &r->entry, &handle, nx.queues[QUEUE_EARLY]);
+			   &r->entry, &handle, test);
+}
+
+/* Gives a receive the early message that it matches, if there is one. */
+static int take(struct request *r)
+{
+	struct early *early = (struct early *)nx_find(r->bits, r->ignore, r->peer);
+
+	if (early)
+		deliver(early, r);
+	return early != NULL;
 }
 
 /* Posts a receive, or gives it the early message that it matches: 0. 1: it must wait. */
 static int post_or_take(struct request *r)
 {
-	struct early *early;
 	int rc;
 
 	do {
 		nx_take_early();
-		early = (struct early *)nx_find(r->bits, r->ignore, r->peer);
-		if (early) {
-			deliver(early, r);
+		if (take(r))
 			return 0;
-		}
 		rc = post(r);
 		if (rc == PTL_MD_NO_UPDATE && nx.in_upcall)
 			return 1;       /* a pending upcall will bring the message */
@@ -218,16 +226,24 @@ static int post_or_take(struct request *r)
 	return 0;
 }
 
+/* A receive of a force type does not wait: until it is posted, its messages are lost. */
+static int must_wait(struct request *r)
+{
+	if (nx.waiting.first && !(r->bits & BITS_FORCE))
+		return !take(r);
+	return post_or_take(r);
+}
+
 void nx_receive(struct request *r)
 {
 	nx.named += (uint32_t)nx_is_named(r);
 	nx.lost |= nx.broken || (nx_is_named(r) && nx.peers[r->peer].gone);
-	if (nx.waiting.first || post_or_take(r))
+	if (must_wait(r))
 		list_add(&nx.waiting, r);
 }
 
 /* Posts waiting receives in the order of their calls, so that no later one takes an earlier one's
- * message. */
+ * message. No message in the list of early ones matches them: it would have been given to them. */
 static void post_waiting(void)
 {
 	struct request *r;

@@ -70,12 +70,24 @@ static int is_scarce(uint32_t rank)
 	return peer->used >= nx.window / 2;
 }
 
+/* By first slot: 1 if the message there asked for an ack that has not come. An early message gets
+ * none. */
+static uint8_t asked[SLOTS];
+
+static void settle(size_t at)
+{
+	nx.acks -= asked[at];
+	asked[at] = 0;
+}
+
 static void use_slots(uint32_t rank, uint32_t first, uint32_t count)
 {
 	struct peer *peer = &nx.peers[rank];
 
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
+		settle(row_of(rank) + first + i);
 		nx.sent[row_of(rank) + first + i]++;
+	}
 	peer->used += count;
 	peer->next = (uint16_t)(first + count < nx.window ? first + count : 0);
 }
@@ -133,6 +145,7 @@ static int send_short(struct request *r, uint32_t first, uint64_t header)
 		    header);
 	if (!error) {
 		nx.acks += (uint32_t)asks;
+		asked[row_of((uint32_t)r->peer) + first] = (uint8_t)asks;
 		nx_complete(r, 0);
 	}
 	return error;
@@ -321,11 +334,11 @@ static void acked(const struct event *event)
 		return;
 	}
 	if (!(event->bits & BITS_LONG)) {
-		nx.acks--;
+		uint32_t slot = (uint32_t)(event->offset / SLOT_BYTES - own);
+
+		settle(row_of(event->source) + slot);
 		if (event->fail == PTL_NI_OK)
-			return_slots(event->source,
-				     (uint32_t)(event->offset / SLOT_BYTES - own),
-				     slots_of(event->length));
+			return_slots(event->source, slot, slots_of(event->length));
 	} else if ((r = sender_of(ORIGIN_INDEX(event->offset), event))) {
 		if (r->slot != NO_SLOT)
 			return_slots(event->source, r->slot, 1);

@@ -110,6 +110,75 @@ static void server(void)
 	passed("server");
 }
 
+/* The program receives while a handler posts its next receive: each gets its messages in order. */
+static void beside(void)
+{
+	int got;
+
+	if (ranks == 1) {
+		passed("beside");
+		return;
+	}
+	served = 0;
+	if (me == 0)
+		hrecv(4, &number, sizeof(number), serve);
+	gsync();
+	for (int i = 0; i < COUNT && right == 0; i++) {
+		csend(4, &i, sizeof(i), 0, 0);
+		csend(3, &i, sizeof(i), 0, 0);
+	}
+	for (int i = 0; i < COUNT && me == 0; i++) {
+		crecv(3, &got, sizeof(got));
+		EQUAL(got, i);
+	}
+	for (time_t end = time(NULL) + 30; me == 0 && served < COUNT && time(NULL) < end;)
+		;
+	EQUAL(served, me == 0 ? COUNT : 0);
+	gsync();
+	passed("beside");
+}
+
+/* A handler posts a receive of a force type while early messages wait for their upcalls. The
+ * message that is sent then must not be lost. */
+static void post_forced(long type, long count, long node, long ptype)
+{
+	(void)type, (void)count, (void)ptype;
+	while (!byte)
+		;
+	hrecv(NX_FORCE_TYPE + 5, in, 1, note);
+	csend(15, "r", 1, node, 0);
+}
+
+static void forced(void)
+{
+	char start, flag = 1;
+	long id = -1;
+
+	calls = 0;
+	byte = 0;
+	if (me == 0 && ranks > 1) {
+		id = irecv(13, (char *)&byte, 1);
+		hrecv(16, &start, 1, post_forced);
+	}
+	gsync();
+	if (right == 0 && ranks > 1) {
+		csend(16, "x", 1, 0, 0);
+		for (int i = 0; i < 5; i++)
+			csend(17, "early", 5, 0, 0);
+		csend(13, &flag, 1, 0, 0);
+		crecv(15, in, 1);
+		csend(NX_FORCE_TYPE + 5, "f", 1, 0, 0);
+	}
+	if (id >= 0) {
+		wait_for(1);
+		msgwait(id);
+		for (int i = 0; i < 5; i++)
+			crecv(17, out, 5);
+	}
+	gsync();
+	passed("forced");
+}
+
 /* Handlers that answer, while the program waits in crecv. */
 static void answer(long type, long count, long node, long ptype)
 {
@@ -237,6 +306,8 @@ int main(void)
 	received();
 	sent();
 	server();
+	beside();
+	forced();
 	answers();
 	broadcast();
 	masked();

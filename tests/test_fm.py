@@ -138,6 +138,12 @@ def test_a_wait_ends_although_a_rank_does_not_answer(margay, app):
     done(margay, "--link", "virtio", "--control", "poll", "-n", 2, app("fm_waits"), "still")
 
 
+def test_control_messages_that_are_lost_are_told(margay, app):
+    """They are credits and grants: without them the job could wait for ever."""
+    run = margay("run", "-n", 2, app("fm_waits"), "lost").status(1)
+    run.says("fm: rank 0: more credits and grants came than its queue holds")
+
+
 @OVER
 def test_an_extract_tells_that_a_handler_has_gone_on(margay, app, over):
     done(margay, *LINKS[over], "-n", 2, app("fm_waits"), "late")

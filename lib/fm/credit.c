@@ -15,6 +15,8 @@
  */
 #include "inner.h"
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 void fm_tell(struct peer *peer, uint64_t bits, uint64_t data)
 {
@@ -34,6 +36,7 @@ void fm_release(struct peer *peer, uint32_t units)
 		return;
 	peer->told = limit;
 	fm_tell(peer, CONTROL_CREDIT, limit);
+	fm_look();                      /* handlers may have sent as much, and got credits */
 }
 
 /* ---- arrivals ---- */
@@ -74,12 +77,25 @@ void fm_sent(const ptl_event_t *event)
 	}
 }
 
+__attribute__((noinline, cold))
+static void lost_control(void)
+{
+	fprintf(stderr, "fm: rank %u: more credits and grants came than its queue holds; call "
+		"FM_extract or FM_wait more often\n", fm.rank);
+	fflush(0);
+	_Exit(1);
+}
+
 void fm_look(void)
 {
 	ptl_event_t event;
+	int found;
 
-	while (PtlEQGet(fm.queues[QUEUE_CONTROL], &event) != PTL_EQ_EMPTY)
+	while ((found = PtlEQGet(fm.queues[QUEUE_CONTROL], &event)) != PTL_EQ_EMPTY) {
+		if (found == PTL_EQ_DROPPED)
+			lost_control();
 		hear(&event);
+	}
 	while (PtlEQGet(fm.queues[QUEUE_SENDS], &event) != PTL_EQ_EMPTY)
 		fm_sent(&event);
 }
@@ -109,6 +125,8 @@ int fm_sleep(unsigned ms)
 		fm.pending = 1;
 		break;
 	case QUEUE_CONTROL:
+		if (found == PTL_EQ_DROPPED)
+			lost_control();
 		hear(&event);
 		break;
 	default:

@@ -68,7 +68,7 @@ enum {
 	STAGES = 64,                /* copies of packets that the link has not read yet, */
 	LONG_STAGES = 16,           /* and of those longer than GATHER_BYTES */
 	CONTROL_SLOTS = 2048,
-	SEND_SLOTS = 768,
+	SEND_SLOTS = STAGES + LONG_STAGES + STAGES, /* and one for each rank's answer to a probe */
 	BARRIER_ROUNDS = 10,        /* 2^10 ranks */
 	STACKS_MORE = 16,           /* further stacks for handlers that wait for credit */
 	PROBE_MS = 100,             /* interval at which a wait checks whether its peer lives */
@@ -218,8 +218,11 @@ struct fm {
 
 enum { QUEUE_ARRIVALS, QUEUE_CONTROL, QUEUE_SENDS, QUEUES };
 
-_Static_assert(SEND_SLOTS >= STAGES + LONG_STAGES + STAGES + FM_RANKS,
-	       "an event for each stage, each put that the link reads, and each rank's answer");
+/* The most control messages come in jobs of 512 ranks, where a ring has TELL_PARTS units: a credit for
+ * each unit that the program has sent. The rest is for grants, and for what handlers send. */
+_Static_assert(UNITS_OF_ALL * 3 / 8 + 2 * BARRIER_ROUNDS <= CONTROL_SLOTS * 7 / 8,
+	       "credits that come while a rank makes no call find a slot");
+
 
 extern struct fm fm;
 
@@ -250,7 +253,8 @@ void fm_wait_for_stream(struct peer *peer);
 /* Takes an event of QUEUE_SENDS. credit.c */
 void fm_sent(const ptl_event_t *event);
 
-/* Takes control messages of peers, and events of the link. credit.c */
+/* Takes control messages of peers, and events of the link. Ends the process if messages were lost.
+ * credit.c */
 void fm_look(void);
 
 /* Waits for any event, at most `ms`. 0: the time is over. credit.c */

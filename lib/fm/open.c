@@ -125,7 +125,9 @@ static int open_stages(void)
 
 static int open_portals(void)
 {
-	static const ptl_size_t slots[QUEUES] = { UNITS_OF_ALL, CONTROL_SLOTS, SEND_SLOTS };
+	const ptl_size_t slots[QUEUES] = {
+		UNITS_OF_ALL, CONTROL_SLOTS, SEND_SLOTS + fm.ranks,
+	};
 
 	if (PtlInit(0) != PTL_OK ||
 	    PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, 0, 0, &fm.ni) != PTL_OK)

@@ -5,6 +5,7 @@
  *           nothing (--control poll): FM_wait ends when its time is over
  *   late    a handler of rank 0 waits for credit, which has come when rank 0 calls FM_extract again:
  *           the handler goes on, and FM_extract tells it, although there is no packet
+ *   lost    more control messages come than rank 0 has room for: it ends with a line that says so
  */
 #include "fm_test.h"
 
@@ -99,6 +100,26 @@ static void late(void)
 	TRUE(PtlNIFini(ni) == PTL_OK);
 }
 
+static void lost(void)
+{
+	enum { CONTROL = 42, NO_KIND = 15, MESSAGES = 4000 };
+	const ptl_md_t md = { .threshold = PTL_MD_THRESH_INF, .options = PTL_MD_EVENT_START_DISABLE |
+			      PTL_MD_EVENT_END_DISABLE, .eq_handle = PTL_EQ_NONE };
+	ptl_handle_md_t handle;
+	ptl_handle_ni_t ni;
+
+	TRUE(PtlInit(0) == PTL_OK);
+	TRUE(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, 0, 0, &ni) == PTL_OK);
+	TRUE(PtlMDBind(ni, md, PTL_RETAIN, &handle) == PTL_OK);
+	for (int i = 0; rank == 1 && i < MESSAGES; i++)
+		TRUE(PtlPutRegion(handle, 0, 0, PTL_NOACK_REQ, margay_process(0), CONTROL, 0,
+				  NO_KIND, 0, 0) == PTL_OK);
+	TRUE(PtlNIBarrier(ni) == PTL_OK);
+	if (rank == 0)
+		FM_wait(0);
+	pause_ms(10000);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -111,6 +132,8 @@ int main(int argc, char **argv)
 		still();
 	else if (!strcmp(what, "late"))
 		late();
+	else if (!strcmp(what, "lost"))
+		lost();
 	OK(FM_finalize());
 	if (rank == 0)
 		printf("done\n");

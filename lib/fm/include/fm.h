@@ -78,9 +78,10 @@ typedef int FM_handler(FM_stream *stream, unsigned sender);
  * died; EOPNOTSUPP: more than FM_RANKS ranks. */
 int FM_initialize(void);
 
-/* The last of nested calls waits for all ranks like FM_barrier, and until all that they have sent has
- * arrived; then it closes the library. The others return at once. Messages that have not been
- * extracted by then are lost, and all handlers are forgotten. EBUSY: called by a handler; EHOSTDOWN: closed, though a rank did not come. */
+/* The last of nested calls waits for all ranks like FM_barrier, and until all that they have sent
+ * has arrived; then it closes the library. The others return at once. Messages that have not been
+ * extracted by then are lost, and all handlers are forgotten. EBUSY: called by a handler;
+ * EHOSTDOWN: closed, though a rank did not come. */
 int FM_finalize(void);
 
 /* Waits until all ranks have called it as often as this one. Handlers run meanwhile. It guarantees

@@ -7,11 +7,11 @@
  *
  * The program leaves fm.kept units of a ring to handlers, and sends nothing while a handler waits for
  * credit of that ring. So ranks that flood each other with requests do not deadlock, if each request
- * and each answer is a packet and no answer is longer than its request. For consider ranks that
- * all wait, and of these the one whose program was the last to send. Since then the programs of
- * the others have sent it nothing: its handlers have to answer what was in its rings then, at most
- * fm.units - fm.kept units from each rank. For that, and for what is skipped once at the ring's end,
- * fm.kept units are enough. So its handlers do not wait, and it takes all packets.
+ * and each answer is one packet and no answer is longer than its request. Suppose that they did. Of
+ * the ranks that wait for each other, take the one whose program was the last to send. From then on
+ * its handlers only answer requests that were in its rings: at most fm.units - fm.kept units from each
+ * rank. The answers fit into fm.kept units, with what they skip once at the ring's end. So these
+ * handlers do not wait, and the rank takes all packets.
  */
 #include "inner.h"
 #include <errno.h>

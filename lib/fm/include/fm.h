@@ -163,9 +163,10 @@ int FM_extract(size_t bytes);
 /* Waits until a packet can be extracted (1), or `ms` milliseconds are over (0); -1: without limit.
  * The node halts. Every 100 ms, however many packets come, it probes the ranks from which handlers
  * expect the rest of a message, or credit. If one has died, its handlers go on, and the result is 1.
- * FM_barrier and calls that wait for credit probe likewise. EBUSY: called by a handler; EHOSTDOWN: a rank
- * died over shared memory while it wrote into this rank's structures, so nothing more comes, and
- * all ranks count as dead. [M] */
+ * The death of another rank does not end the wait: a program that expects the first packet of its
+ * message waits with a limit, and calls FM_ask. FM_barrier and calls that wait for credit probe
+ * likewise. EBUSY: called by a handler; EHOSTDOWN: a rank died over shared memory while it wrote into
+ * this rank's structures, so nothing more comes, and all ranks count as dead. [M] */
 int FM_wait(int ms);
 
 /* Checks whether a rank lives: 0, or -1 with EHOSTDOWN, or with ESHUTDOWN: it has ended by itself,

@@ -13,8 +13,8 @@
  * for the status of a complete receive. While a call waits it extracts messages, including those
  * for other handlers. The wait ends with its message, or with EHOSTDOWN when the rank that it waits
  * for is gone and what it had sent has been taken; with FMM_ANY as source, when any rank is. FMM_test
- * and FMM_probe fail then, too. They look every 200 ms. Over cards a rank that has ended by itself counts as gone
- * after 2 s: until then its last messages may come.
+ * and FMM_probe fail then, too. They look every 200 ms. Over cards a rank that has ended by itself
+ * counts as gone after 2 s: until then its last messages may come.
  */
 #ifndef FM_MATCH_H
 #define FM_MATCH_H

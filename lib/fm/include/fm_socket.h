@@ -9,7 +9,8 @@
  *
  * Sockets block at first: FMS_recv, FMS_accept and FMS_connect wait, and FMS_send waits until all
  * is sent. After FMS_set_blocking(s, 0) these calls fail with EAGAIN instead, except FMS_connect
- * (see there); FMS_send also fails with EAGAIN while there is no credit for the other rank. A call that waits extracts messages, and so runs handlers of the program too.
+ * (see there); FMS_send also fails with EAGAIN while there is no credit for the other rank. A call
+ * that waits extracts messages, and so runs handlers of the program too.
  *
  * Results: 0 or more, or -1 with errno: EBADF: no such socket; EINVAL: wrong argument, wrong kind
  * of socket for this call, or Fast Messages is not initialised; EBUSY: called by a handler;

@@ -52,7 +52,9 @@ extern "C" {
 #endif
 
 #define NX_FORCE_TYPE   1073741824L     /* the first force type */
-#define NX_IDS          2048            /* message ids in use at one time, at most */
+#define NX_IDS          2048            /* message ids in use at one time, at most; fewer while
+					 * isendrecv, sends to node -1, or calls with handlers
+					 * are under way */
 
 /* errno values of the calls with an underscore. */
 enum {
@@ -62,7 +64,7 @@ enum {
 	EQLEN,                  /* negative length */
 	EQPBUF,                 /* memory that is not the application's, or not writable */
 	EQMSGLONG,              /* the message was longer than the buffer and is truncated */
-	EQNOMID,                /* all message ids are in use */
+	EQNOMID,                /* too many operations are under way (NX_IDS) */
 	EQMID,                  /* no such message id */
 	EQNOACT,                /* the other process has ended or died */
 	EQHAND,                 /* the call would wait, inside a handler */
@@ -137,7 +139,8 @@ long masktrap(long state);
  * msgwait waits until the operation has ended, and frees the id. msgdone returns 0 if it has not
  * ended; otherwise it frees the id and returns 1. msgignore frees the id once the operation has
  * ended; its errors end the program. msgcancel cancels a receive whose message has not come, or a
- * send that waits for slots; otherwise it waits until the operation has ended. Then the id is free.
+ * send that waits for slots; otherwise it waits until the operation has ended, also that of isendrecv
+ * and of a send to node -1. Then the id is free.
  * EQMID; EQMSGLONG, EQNOACT of the operation; msgwait, msgcancel: EQHAND.
  */
 void msgwait(long mid);

@@ -13,7 +13,7 @@ struct socket {
 	enum state state;
 	int blocking;
 	int closed, ended;      /* by this end; by the other end */
-	int gone;               /* the other rank is gone; see is_over */
+	int gone;               /* the other rank is gone; see fms_is_over */
 	int cut;                /* a message was abandoned: bytes are missing */
 	int receiving;          /* a handler receives its bytes: the number is not free yet */
 	int64_t look_at;        /* when to check next whether it is, ms */

@@ -37,7 +37,7 @@ static int all_ready(struct FMS_pollfd *polled, unsigned count)
 	return found;
 }
 
-/* Whether a socket waits for credit, whose coming does not end FM_wait. */
+/* Whether a socket waits for credit. FM_wait does not end when credit comes. */
 static int lacks_credit(const struct FMS_pollfd *polled, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {

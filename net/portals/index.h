@@ -24,8 +24,8 @@
  * Several keys and portals may share a chain. In a chain the entries of one mask are in the order
  * of the portal's list. Each entry has an order number that grows along the list. Among the
  * candidates of all masks the one with the smallest number is chosen, so the result is always that
- * of a list search. A mask whose entries are all behind a candidate is not searched: so entries that
- * catch everything at the end of a list cost nothing as long as others match.
+ * of a list search. If all entries of a mask are behind a candidate, the mask is not searched. So the
+ * entries at the end of a list that match everything cost nothing while others match.
  *
  * A portal's entries enter the index when its list becomes longer than INDEX_FROM, and stay there
  * until the list is empty. Shorter lists are searched faster without it. Only the owner's calls

@@ -22,7 +22,7 @@ struct mask {
 #define PORTAL_MASKS  8u       /* of each portal: as many as portal.indexed has bits */
 
 /* An entry of the portal table: a match list. Each message that unlinks an entry changes it. So the
- * counts are here and not in the masks, whose cache lines are only read then. */
+ * counts are here and not in the masks: the message only reads the masks' cache lines. */
 struct portal {
 	uint16_t first, last;  /* entries, or NO_INDEX */
 	uint16_t count;        /* length of the list */

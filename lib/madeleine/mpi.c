@@ -1,7 +1,7 @@
 /*
  * Madeleine's portability interface on MPI: a header is one message, with a short body in it. Each
  * vector of a longer body is another message. Messages to oneself are short and do not pass through
- * MPI, whose sends to oneself may end only with the receive. Owns the requests, the messages to
+ * MPI: there such a send may end only with the receive. Owns the requests, the messages to
  * oneself and a duplicate of the world communicator. Called by one thread. Linked instead of
  * portals.c, and compiled by mpicc.
  */

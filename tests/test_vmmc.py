@@ -34,6 +34,13 @@ def test_calls(margay, app, over, nodes):
     cases(margay, app, over, nodes, "vmmc_calls", CALLS)
 
 
+def test_no_message_comes_after_the_next_init(margay, app):
+    """An answer or a revocation that is sent again after vmmc_fini belongs to what was closed."""
+    run = margay("run", "--link", "virtio", "--faults", "seed=3,loss=20%", "-n", 4, "--mem", 32,
+                 "--no-prefix", app("vmmc_reopen"), 60).ok()
+    assert run.lines == ["done"]
+
+
 @OVER
 @pytest.mark.parametrize("nodes", [1, 2, 4])
 def test_notifications(margay, app, over, nodes):

@@ -260,7 +260,7 @@ static int free_slot(void)
 	return -1;
 }
 
-/* Every export of the process has its own match bits, even after vmmc_fini. */
+/* Of the last export. Every export of the process has its own match bits. */
 static uint32_t generation;
 
 int vmmc_export(const char *name, void *start, size_t bytes, const int *importers, int count,
@@ -296,11 +296,10 @@ int vmmc_export(const char *name, void *start, size_t bytes, const int *importer
 		                                    .notify = PTL_INVALID_HANDLE };
 	strcpy(made.name, name);
 	export = &vmmc.exports[slot];
-	if (++generation == 0)
-		generation = 1;
 	*export = made;
 	/* From here on requests find it. */
-	__atomic_store_n(&export->bits, (uint64_t)generation << 16 | (uint64_t)slot,
+	__atomic_store_n(&export->bits,
+	                 (uint64_t)vmmc_next_number(&generation) << 16 | (uint64_t)slot,
 	                 __ATOMIC_RELEASE);
 	*exported = export->bits;
 	return VMMC_OK;

@@ -21,9 +21,9 @@ static int over(void *argument)
 
 static uint32_t next_number(void)
 {
-	if (++vmmc.call.number == 0)
-		vmmc.call.number = 1;
-	return vmmc.call.number;
+	static uint32_t last;
+
+	return vmmc.call.number = vmmc_next_number(&last);
 }
 
 /*
@@ -116,18 +116,22 @@ static int ask(int rank, int timeout)
 	}
 }
 
+/* Of each import's proxy addresses. They differ also from those before vmmc_fini. */
+static uint16_t generations[VMMC_IMPORTS];
+
 /* Makes proxy addresses from the answer. */
 static vmmc_proxy_t map(struct import *import)
 {
 	uint64_t slot = (uint64_t)(import - vmmc.imports);
 	const struct answer *answer = &vmmc.call.answer;
+	uint64_t generation = (generations[slot] + 1u) & ((1u << PROXY_GENERATION_BITS) - 1);
 
-	import->generation = (import->generation + 1) & ((1u << PROXY_GENERATION_BITS) - 1);
+	generations[slot] = (uint16_t)generation;
 	import->bytes = answer->bytes;
 	import->bits = answer->bits;
 	import->credits = answer->credits;
 	import->sent = import->notified = 0;
-	import->tag = (uint64_t)import->generation << (PROXY_IMPORT_BITS + 1) | PROXY_SPACE | slot;
+	import->tag = generation << (PROXY_IMPORT_BITS + 1) | PROXY_SPACE | slot;
 	return import->tag << PROXY_OFFSET_BITS;
 }
 

@@ -64,7 +64,6 @@ struct import {
 	uint32_t notified;         /* messages with a notification */
 	uint32_t credits;
 	int rank;
-	uint32_t generation;
 	ptl_handle_me_t mailbox_me;
 	char name[VMMC_NAME_BYTES];
 };
@@ -200,6 +199,10 @@ static inline uint64_t vmmc_header(enum kind kind, uint32_t number)
 }
 
 uint64_t vmmc_name_hash(const char *name);
+
+/* The number after *last; 0: the first one. Never 0. Numbers are not used again after vmmc_fini,
+ * nor in the next life of a process that is restarted: late messages of before match nothing. */
+uint32_t vmmc_next_number(uint32_t *last);
 
 /* 1 if the call may be made here: after vmmc_init, and not in a handler. */
 static inline int vmmc_may_wait(void)

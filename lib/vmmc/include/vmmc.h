@@ -131,7 +131,8 @@ int vmmc_unexport(vmmc_export_t exported);
 int vmmc_import(int rank, const char *name, int timeout, vmmc_proxy_t *proxy, size_t *bytes);
 
 /* Ends an import, named by any of its proxy addresses. They are refused from now on, and the
- * exporter's kernel admits nothing through them any more. Waits for the exporter. VMMC_EPROXY. */
+ * exporter's kernel admits nothing through them any more. They may name another import again after
+ * 32,767 further imports. Waits for the exporter. VMMC_EPROXY. */
 int vmmc_unimport(vmmc_proxy_t proxy);
 
 /* ---- sending [V 2, 4.5, 5.3] ---- */

@@ -377,7 +377,7 @@ static void tables(void)
 static void reopened(void)
 {
 	vmmc_export_t exported;
-	vmmc_proxy_t proxy;
+	vmmc_proxy_t proxy, again;
 
 	OK(vmmc_export("left", area, sizeof area, NULL, 0, 0, NULL, NULL, &exported));
 	OK(vmmc_import(next, "left", FOR_EVER, &proxy, NULL));
@@ -397,6 +397,14 @@ static void reopened(void)
 	OK(vmmc_init());
 	OK(vmmc_init());
 	FAILS(VMMC_EPROXY, SendMsg(area, proxy, 8));
+	for (int life = 0; life < 3; life++, proxy = again) {   /* no address is valid again */
+		OK(vmmc_export("again", area, sizeof area, NULL, 0, 0, NULL, NULL, &exported));
+		OK(vmmc_import(next, "again", FOR_EVER, &again, NULL));
+		FAILS(VMMC_EPROXY, SendMsg(area, proxy, 8));
+		OK(vmmc_barrier());
+		OK(vmmc_fini());
+		OK(vmmc_init());
+	}
 	with(area, sizeof area, 0, bad_sends);
 }
 

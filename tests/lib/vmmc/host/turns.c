@@ -99,6 +99,11 @@ uint64_t vmmc_name_hash(const char *name)
 	return (uint64_t)name[0];
 }
 
+uint32_t vmmc_next_number(uint32_t *last)
+{
+	return ++*last;
+}
+
 int64_t vmmc_now(void)
 {
 	return now;

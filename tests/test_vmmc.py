@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from harness import ROOT
+from harness import ROOT, stop
 
 pytestmark = [pytest.mark.messages, pytest.mark.own_link]
 
@@ -111,6 +111,29 @@ def test_peer_dies(margay, app, over, what):
     run = live.wait().status(128 + signal.SIGKILL)
     run.says(r"margay: .*rank 1\b.*died")
     assert run.of_rank(0)[-1] == "failed" and run.of_rank(2)[-1] == "failed", run.describe()
+
+
+@pytest.mark.parametrize("what", ["importer", "exporter"])
+def test_peer_is_restarted(margay, app, what):
+    """Its next life imports and can be imported from; old imports do not reach it."""
+    live = margay.start("run", "--link", "virtio", "-n", 2, "--mem", 32, "--on-death", "restart",
+                        app("vmmc_lives"), what)
+    live.wait_for(r"^\[[01]\] running$", count=2)
+    live.kill_node(1)
+    run = live.wait().ok()
+    assert run.of_rank(0) == ["running", "ok"], run.describe()
+
+
+def test_a_dead_peer_comes_back(margay, app, tmp_path):
+    live = margay.start("run", "--link", "virtio", "-n", 2, "--mem", 32, "--on-death", "restart",
+                        app("vmmc_lives"), "waiter")
+    live.wait_for(r"^\[[01]\] running$", count=2)
+    stop(live.nodes()[1])
+    (tmp_path / "stopped").touch()
+    live.wait_for(r"^\[0\] pings$")                 # a ping is under way until the death
+    live.kill_node(1)
+    run = live.wait().ok()
+    assert run.of_rank(0) == ["running", "pings", "ok"], run.describe()
 
 
 @OVER

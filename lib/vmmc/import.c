@@ -102,7 +102,7 @@ static int ask(int rank, int timeout)
 	for (;;) {
 		int result, absent;
 
-		if (vmmc.lives[rank] == LIFE_LEFT)
+		if (vmmc.lives[rank] >= LIFE_LEFT)      /* it may have been started again */
 			vmmc.lives[rank] = LIFE_UNKNOWN;
 		result = request(rank, KIND_IMPORT, 0);
 		absent = result == VMMC_ENOENT;

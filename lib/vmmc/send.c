@@ -193,17 +193,30 @@ static int is_copied(size_t bytes, int flags)
 	return bytes <= (flags & VMMC_NOTIFY ? VMMC_COPY_BYTES : VMMC_MOST_COPIED);
 }
 
+/* Credits left after so many notifications. The exporter may count more than were sent. */
+static int32_t credits_left(const volatile struct import *import, uint32_t notified)
+{
+	return (int32_t)(import->credits - (notified - import->mailbox.handled));
+}
+
 static int has_credit(void *argument)
 {
-	struct import *import = argument;
-	const volatile struct mailbox *mailbox = &import->mailbox;
+	const volatile struct import *import = argument;
 
-	return mailbox->state || import->notified - mailbox->handled < import->credits;
+	return import->mailbox.state || credits_left(import, import->notified) > 0;
 }
 
 static void return_credit(struct import *import)
 {
 	__atomic_fetch_sub(&import->notified, 1, __ATOMIC_RELAXED);
+}
+
+/* No credit comes from an exporter that was restarted. A message of no bytes, which is answered
+ * only if it is refused, then ends the wait. */
+static void ask_if_admitted(const struct import *import)
+{
+	vmmc_put(vmmc.asking, NULL, 0, PTL_ACK_REQ, import->target, PORTAL_DATA, import->bits, 0,
+	         header(import, 0));
 }
 
 /* Takes one of the import's credits: first counts it, then checks, as a handler that sends may
@@ -215,11 +228,12 @@ static int take_credit(struct import *import)
 
 	if (!import->credits)
 		return VMMC_EINVAL;
-	while (__atomic_add_fetch(&import->notified, 1, __ATOMIC_RELAXED) - mailbox->handled >
-	       import->credits) {
+	while (credits_left(import, __atomic_add_fetch(&import->notified, 1,
+	                                               __ATOMIC_RELAXED)) < 0) {
 		return_credit(import);
 		if (vmmc.in_handler)
 			return VMMC_ECONTEXT;
+		ask_if_admitted(import);
 		result = vmmc_wait_for(has_credit, import, import->rank, -1);
 		if (result == VMMC_EDEAD)
 			import->mailbox.state = VMMC_EDEAD;

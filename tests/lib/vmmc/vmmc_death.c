@@ -78,6 +78,7 @@ int main(int argc, char **argv)
 	if (result != VMMC_EFAIL || (strcmp(argv[1], "imports") && strcmp(argv[1], "speaks"))) {
 		FAILS(VMMC_EDEAD, result);
 		FAILS(VMMC_EDEAD, SendMsg(area, proxy, 8));
+		FAILS(VMMC_EDEAD, vmmc_import(1, "other", FOR_EVER, &proxy, NULL));
 	}
 	printf("failed\n");
 	return 0;

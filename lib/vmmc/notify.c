@@ -23,8 +23,11 @@ static void push(const struct notice *notice)
 {
 	struct grant *grant = grant_of(notice);
 
+	/* An importer that exceeds its credits loses its own notifications, not those of others. */
+	if (grant && grant->pending >= grant->credits)
+		return;
 	if (vmmc.waiting_end - vmmc.waiting_first == VMMC_NOTIFICATIONS)
-		return;                 /* an importer has exceeded its credits */
+		return;
 	if (grant)
 		__atomic_fetch_add(&grant->pending, 1, __ATOMIC_RELAXED);
 	else

@@ -239,6 +239,18 @@ static void a_flood(void)
 	CHECK(end == 1);
 }
 
+/* Notifications beyond the credits leave those of others their room. */
+static void a_flood_of_notifications(void)
+{
+	open_area();
+	import();
+	notify(2 * VMMC_CREDITS);
+	while (first < end)
+		vmmc_on_notice(&queue[first++]);
+	CHECK(vmmc.waiting_end == VMMC_CREDITS);
+	CHECK(exports[0].grants[OTHER].pending == VMMC_CREDITS);
+}
+
 /* A message is being delivered: the unimport is answered, and gives credits back, after it. */
 static void an_unimport_during_a_delivery(void)
 {
@@ -273,6 +285,7 @@ int main(void)
 	a_turn_too_many();
 	a_turn_that_is_lost();
 	a_flood();
+	a_flood_of_notifications();
 	an_unimport_during_a_delivery();
 	an_unexport();
 	if (!failed)

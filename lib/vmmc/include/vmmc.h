@@ -10,11 +10,15 @@
  * - The kernel protects memory: each import has its own match entries at the exporter, which admit
  *   only that process to only that area. They exist from the import to the unimport or the
  *   unexport, whatever else a program may send. [V 2, M]
- * - Context: one thread, from vmmc_init on. A notification handler may call only functions that say
- *   so; every other call returns VMMC_ECONTEXT there.
- * - Blocking: calls that wait say so, and halt the node while they wait. A wait for a process that
- *   dies ends with VMMC_EDEAD within about VMMC_PING_MS, or with VMMC_EFAIL (see there).
- *   Notification handlers run meanwhile.
+ * - Context: one thread, from vmmc_init on. A notification handler may call only vmmc_error and the
+ *   functions that say so; the others return VMMC_ECONTEXT there.
+ * - Blocking: calls that wait say so, and halt the node while they wait. Notification handlers run
+ *   meanwhile. When the launcher has noticed that a process died, a wait for it ends with
+ *   VMMC_EDEAD within about VMMC_PING_MS, or with VMMC_EFAIL (see there).
+ * - Restarts (margay run --on-death restart): a process that was started again begins without
+ *   exports and imports, and vmmc_barrier fails for ever in all processes. Imports from its earlier
+ *   life do not reach its new areas: sends return VMMC_EDEAD or VMMC_EREVOKED. Unimport, then
+ *   import again. An import that was under way at the death returns VMMC_EDEAD.
  * - Results: VMMC_OK (0) or a negative VMMC_E*. After an error nothing has changed.
  * - Portals: the library uses the portals 16 to 21 of the process, and seven event queues.
  *   It opens the interface itself, even if the program has also done so.
@@ -47,7 +51,7 @@ enum {
 	VMMC_EFAULT = -2,          /* memory that is not the process's, or not writable to it */
 	VMMC_EPROXY = -3,          /* no imported area has all of these proxy addresses */
 	VMMC_EREVOKED = -4,        /* the area is not exported any more */
-	VMMC_EDEAD = -5,           /* the other process has died or has left */
+	VMMC_EDEAD = -5,           /* the other process has died or has left; it may come back */
 	VMMC_EACCES = -6,          /* the exporter does not admit this process */
 	VMMC_ENOENT = -7,          /* the exporter has no area of this name */
 	VMMC_EEXIST = -8,          /* this process has exported an area of this name */
@@ -84,11 +88,13 @@ typedef void (*vmmc_handler_t)(void *argument, int sender, size_t offset, size_t
 /* Opens the interface. A second call does nothing. VMMC_ENOSPACE, VMMC_EFAIL. */
 int vmmc_init(void);
 
-/* Unexports everything, forgets all imports, closes the interface. Others' messages to this
- * process are discarded from now on; call vmmc_barrier before it if some may be under way. */
+/* Unexports everything, ends all imports, and closes the interface. Waits for the exporters.
+ * Others' messages to this process are discarded from now on; call vmmc_barrier before it if some
+ * may be under way. */
 int vmmc_fini(void);
 
-/* Waits until all ranks have called it. VMMC_EDEAD: one of them has died. [M] */
+/* Waits until all ranks have called it. VMMC_EDEAD: one of them has died, even if it was started
+ * again. [M] */
 int vmmc_barrier(void);
 
 /* ---- receive buffers [V 2, 4.4] ---- */
@@ -125,7 +131,8 @@ int vmmc_unexport(vmmc_export_t exported);
  *   proxy     gets the proxy address of the first byte
  *   bytes     null, or gets the length of the area
  * VMMC_EINVAL, VMMC_EACCES; VMMC_EEXIST: this process has imported it already; VMMC_ENOENT after
- * the timeout, or VMMC_ETIMEDOUT if the exporter is not there; VMMC_EDEAD: it has died;
+ * the timeout, or VMMC_ETIMEDOUT if the exporter is not there; VMMC_EDEAD: it has died. A node that
+ * has not booted yet, or is booting again, does not answer: then the call waits longer;
  * VMMC_ENOSPACE: this process has VMMC_IMPORTS, or the exporter has no room.
  */
 int vmmc_import(int rank, const char *name, int timeout, vmmc_proxy_t *proxy, size_t *bytes);
@@ -157,7 +164,8 @@ int SendMsg(const void *source, vmmc_proxy_t destination, size_t bytes);
  *   VMMC_NOTIFY   waits while VMMC_CREDITS of this import's notifications have not been
  *                 handled
  * Without VMMC_ASYNC `completion` is null. A handler may call it, but where it would wait it
- * returns VMMC_ECONTEXT and sends nothing.
+ * returns VMMC_ECONTEXT and sends nothing: for a notification without credit, and over cards for
+ * all synchronous sends of more than 64 bytes.
  * Delivery itself is not reported. If an export has ended or the exporter has died, sends return
  * VMMC_EREVOKED or VMMC_EDEAD [M] as soon as that is known: when the exporter reports it, after at
  * most VMMC_ASK further messages, or by vmmc_fence.

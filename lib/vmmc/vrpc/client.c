@@ -12,7 +12,7 @@
 #include <vrpc.h>
 
 enum {
-	CONNECT_MS = 25000, FIRST_BYTES = 4096,
+	CONNECT_MS = 25000,
 	HEAD_BYTES = 6 * BYTES_PER_XDR_UNIT,   /* of a call, and of a reply of success */
 	EMPTY_BYTES = 4 * BYTES_PER_XDR_UNIT   /* credentials and verifier of AUTH_NONE */
 };
@@ -25,8 +25,7 @@ struct client {
 	struct timeval timeout;    /* of all calls, once CLSET_TIMEOUT has set it */
 	int timeout_set;
 	struct rpc_err error;
-	char *buffer;              /* LINK_HEAD bytes, then a call of at most `size` */
-	size_t size;
+	struct buffer buffer;      /* of the call */
 };
 
 static uint32_t last_xid;
@@ -42,7 +41,7 @@ static struct client *of(CLIENT *client)
  * Returns how many bytes. */
 static size_t begin(struct client *c, rpcproc_t procedure, int empty)
 {
-	uint32_t *words = (uint32_t *)(c->buffer + LINK_HEAD);
+	uint32_t *words = (uint32_t *)(c->buffer.bytes + LINK_HEAD);
 
 	words[0] = vrpc_word(last_xid);
 	words[1] = vrpc_word(CALL);
@@ -62,20 +61,17 @@ static size_t encoded(struct client *c, rpcproc_t procedure, xdrproc_t xargs, vo
 	AUTH *auth = c->client.cl_auth;
 	int empty = auth->ah_cred.oa_flavor == AUTH_NONE;
 
-	for (;;) {
-		size_t size = c->size * 4, at = begin(c, procedure, empty);
-		char *larger;
+	do {
+		size_t at = begin(c, procedure, empty);
 		XDR xdrs;
 
-		xdrmem_create(&xdrs, c->buffer + LINK_HEAD + at, (u_int)(c->size - at), XDR_ENCODE);
+		xdrmem_create(&xdrs, c->buffer.bytes + LINK_HEAD + at, (u_int)(c->buffer.size - at),
+		              XDR_ENCODE);
 		if (empty ? (*xargs)(&xdrs, args) :
 		    AUTH_MARSHALL(auth, &xdrs) && AUTH_WRAP(auth, &xdrs, xargs, args))
 			return at + XDR_GETPOS(&xdrs);
-		if (c->size >= LINK_MOST || !(larger = realloc(c->buffer, LINK_HEAD + size)))
-			return 0;
-		c->buffer = larger;
-		c->size = size;
-	}
+	} while (vrpc_buffer_grow(&c->buffer));
+	return 0;
 }
 
 static enum clnt_stat failed(struct client *c, enum clnt_stat status, int result)
@@ -182,7 +178,8 @@ static enum clnt_stat call(CLIENT *client, rpcproc_t procedure, xdrproc_t xargs,
 		bytes = encoded(c, procedure, xargs, args);
 		if (!bytes)
 			return failed(c, RPC_CANTENCODEARGS, VMMC_OK);
-		result = vrpc_link_send(c->rank, WAY_CALL, c->buffer + LINK_HEAD, bytes, &limit);
+		result = vrpc_link_send(c->rank, WAY_CALL, c->buffer.bytes + LINK_HEAD, bytes,
+		                        &limit);
 		if (result == VMMC_ETIMEDOUT)
 			return failed(c, RPC_TIMEDOUT, result);
 		if (result)
@@ -261,7 +258,7 @@ static void destroy(CLIENT *client)
 	struct client *c = of(client);
 
 	free(client->cl_netid);
-	free(c->buffer);
+	vrpc_buffer_close(&c->buffer);
 	free(c);
 }
 
@@ -290,13 +287,10 @@ static CLIENT *create(int rank, rpcprog_t program, rpcvers_t version, int timeou
 	if (result)
 		return not_created(RPC_SYSTEMERROR, result == VMMC_EDEAD ? ECONNREFUSED : ENOMEM);
 	c = calloc(1, sizeof(*c));
-	if (c)
-		c->buffer = malloc(LINK_HEAD + FIRST_BYTES);
-	if (!c || !c->buffer) {
+	if (!c || !vrpc_buffer_open(&c->buffer)) {
 		free(c);
 		return not_created(RPC_SYSTEMERROR, ENOMEM);
 	}
-	c->size = FIRST_BYTES;
 	c->rank = rank;
 	c->program = program;
 	c->version = version;

@@ -1,5 +1,6 @@
 /*
- * Chunks of vRPC's messages: see link.h. Owns the exported area and the imports of others'.
+ * Buffers and chunks of vRPC's messages: see link.h. Owns the exported area and the imports of
+ * others'.
  */
 #include "link.h"
 
@@ -60,6 +61,38 @@ static uint64_t sum_of(const struct head *head, const char *data)
 	}
 	return sum;
 }
+
+/* ---- buffers ---- */
+
+static int resize(struct buffer *buffer, size_t size)
+{
+	char *bytes = realloc(buffer->bytes, LINK_HEAD + size);
+
+	if (bytes)
+		*buffer = (struct buffer){ bytes, size };
+	return bytes != NULL;
+}
+
+int vrpc_buffer_open(struct buffer *buffer)
+{
+	return buffer->bytes || resize(buffer, LINK_FIRST);
+}
+
+void vrpc_buffer_close(struct buffer *buffer)
+{
+	free(buffer->bytes);
+	*buffer = (struct buffer){ 0 };
+}
+
+int vrpc_buffer_grow(struct buffer *buffer)
+{
+	if (buffer->size < LINK_MOST && resize(buffer, buffer->size * 4))
+		return 1;
+	resize(buffer, LINK_FIRST);
+	return 0;
+}
+
+/* ---- connections ---- */
 
 int vrpc_link_open(void)
 {

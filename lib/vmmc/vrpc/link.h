@@ -21,7 +21,8 @@
 
 enum {
 	LINK_MOST = 64 << 20,              /* bytes of a message */
-	LINK_HEAD = 24                     /* bytes before a message that is sent */
+	LINK_HEAD = 24,                    /* bytes before a message that is sent */
+	LINK_FIRST = 4096                  /* bytes of a message that a new buffer has room for */
 };
 enum way { WAY_CALL, WAY_REPLY };
 
@@ -46,6 +47,20 @@ static inline int64_t vrpc_now(void)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
+
+/* Room for a message that is encoded: LINK_HEAD bytes, then `size` bytes. */
+struct buffer {
+	char *bytes;               /* null: not open */
+	size_t size;
+};
+
+/* Allocates LINK_FIRST bytes, unless the buffer is open. 0: no memory. */
+int vrpc_buffer_open(struct buffer *buffer);
+void vrpc_buffer_close(struct buffer *buffer);
+
+/* For a message that does not fit: makes the buffer four times as large. If no message may be that
+ * long, or there is no memory, makes it as small as a new one. 1: it is larger. */
+int vrpc_buffer_grow(struct buffer *buffer);
 
 /* Exports the area. VMMC_OK or an error. A second call does nothing. */
 int vrpc_link_open(void);

@@ -17,7 +17,6 @@
 int _rpc_dtablesize(void);         /* libtirpc's */
 
 enum {
-	FIRST_BYTES = 4096,
 	CALL_MS = 10000, ROOM_MS = 1000,       /* to wait for each part of a call, and of a reply */
 	HEAD_BYTES = 10 * BYTES_PER_XDR_UNIT   /* of a call with empty credentials and verifier */
 };
@@ -36,8 +35,7 @@ static struct {
 	XDR xdrs;                  /* of the call */
 	char *call;
 	size_t call_bytes;
-	char *buffer;              /* LINK_HEAD bytes, then a reply of at most `size` */
-	size_t size;
+	struct buffer buffer;      /* of the reply */
 } server = { .caller = -1 };
 
 int svc_vmmc_caller(void)
@@ -136,24 +134,21 @@ static bool_t encode(SVCXPRT *transport, struct rpc_msg *message, XDR *xdrs)
 
 static bool_t reply(SVCXPRT *transport, struct rpc_msg *message)
 {
-	char *larger;
+	struct buffer *buffer = &server.buffer;
 	XDR xdrs;
 
 	if (server.caller < 0)
 		return FALSE;
 	message->rm_xid = server.xid;
 	for (;;) {
-		xdrmem_create(&xdrs, server.buffer + LINK_HEAD, (u_int)server.size, XDR_ENCODE);
+		xdrmem_create(&xdrs, buffer->bytes + LINK_HEAD, (u_int)buffer->size, XDR_ENCODE);
 		if (encode(transport, message, &xdrs))
 			break;
-		if (server.size >= LINK_MOST ||
-		    !(larger = realloc(server.buffer, LINK_HEAD + server.size * 4)))
+		if (!vrpc_buffer_grow(buffer))
 			return FALSE;
-		server.buffer = larger;
-		server.size *= 4;
 	}
 	/* A caller that does not take its reply has given up. */
-	server.replied = vrpc_link_send(server.caller, WAY_REPLY, server.buffer + LINK_HEAD,
+	server.replied = vrpc_link_send(server.caller, WAY_REPLY, buffer->bytes + LINK_HEAD,
 	                                XDR_GETPOS(&xdrs),
 	                                &(struct limit){ .part = ROOM_MS }) == VMMC_OK;
 	return server.replied;
@@ -162,7 +157,7 @@ static bool_t reply(SVCXPRT *transport, struct rpc_msg *message)
 static void destroy(SVCXPRT *transport)
 {
 	xprt_unregister(transport);
-	free(server.buffer);
+	vrpc_buffer_close(&server.buffer);
 	server.created = 0;
 }
 
@@ -185,9 +180,8 @@ SVCXPRT *svc_vmmc_create(void)
 
 	if (server.created)
 		return transport;
-	if (vrpc_link_open() != VMMC_OK || !(server.buffer = malloc(LINK_HEAD + FIRST_BYTES)))
+	if (vrpc_link_open() != VMMC_OK || !vrpc_buffer_open(&server.buffer))
 		return NULL;
-	server.size = FIRST_BYTES;
 	server.ranks = margay_size();
 	transport->xp_fd = _rpc_dtablesize() - 1;
 	transport->xp_ops = &ops;

@@ -14,6 +14,22 @@ enum { NODES = 3000, NUMBERS = 100000, LONG_TEXT = 50000, TOO_MANY = (64 << 20) 
 static const struct timeval LONG = { .tv_sec = 60 };
 static int stops;
 
+/* How many blocks of 16 MB this process can allocate. */
+static int room(void)
+{
+	enum { BLOCK = 16 << 20 };
+	void **last = NULL, **block;
+	int count = 0;
+
+	for (; (block = malloc(BLOCK)); last = block, count++)
+		*block = last;
+	for (; last; last = block) {
+		block = *last;
+		free(last);
+	}
+	return count;
+}
+
 /* ---- the server's procedures ---- */
 
 value *types_echo_2_svc(value *what, struct svc_req *request)
@@ -76,6 +92,16 @@ void *types_stop_2_svc(void *none, struct svc_req *request)
 	if (++stops == margay_size() - 1)
 		svc_exit();
 	return &nothing;
+}
+
+int *types_room_2_svc(void *none, struct svc_req *request)
+{
+	static int result;
+
+	(void)none;
+	(void)request;
+	result = room();
+	return &result;
 }
 
 /* ---- clients ---- */
@@ -178,8 +204,20 @@ static enum clnt_stat named(char *text)
 	return status;
 }
 
+/* Rooms of both processes, once the server has freed its last array. */
+static int rooms(void)
+{
+	u_int none = 0;
+	int *there;
+
+	CHECK(types_many_2(&none, client));
+	CHECK(there = types_room_2(NULL, client));
+	return room() + *there;
+}
+
 static void errors(void)
 {
+	int before = rooms();
 	value wrong = { .what = 3 };
 	u_int too_many = TOO_MANY;
 	numbers result = { 0, NULL }, sent = { TOO_MANY, calloc(TOO_MANY, sizeof(int)) };
@@ -196,6 +234,9 @@ static void errors(void)
 	EQUAL(clnt_call(client, TYPES_DOUBLED, (xdrproc_t)xdr_numbers, (char *)&sent,
 	                (xdrproc_t)xdr_numbers, (char *)&result, LONG), RPC_CANTENCODEARGS);
 	free(sent.numbers_val);
+	free(result.numbers_val);
+	/* No buffer of 64 MB is kept for values that were not sent: that would be 4 blocks each. */
+	CHECK(rooms() > before - 3);
 	EQUAL(named("later calls work"), RPC_SUCCESS);
 }
 

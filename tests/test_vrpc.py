@@ -90,6 +90,12 @@ def test_the_timeout_is_that_of_the_whole_call(margay, app, over):
     assert run.lines == ["done"]
 
 
+def test_a_procedure_destroys_the_transport(margay, app):
+    """Its reply arrives, and the transport can be made again."""
+    run = margay("run", "-n", 2, "--no-prefix", app("vrpc_calc"), "closes").ok()
+    assert run.lines == ["done"]
+
+
 @OVER
 def test_a_client_that_leaves_at_once(margay, app, over):
     """The server drops its call and serves the others."""

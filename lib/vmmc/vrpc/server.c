@@ -154,11 +154,13 @@ static bool_t reply(SVCXPRT *transport, struct rpc_msg *message)
 	return server.replied;
 }
 
+/* A procedure that calls it still replies. */
 static void destroy(SVCXPRT *transport)
 {
 	xprt_unregister(transport);
-	vrpc_buffer_close(&server.buffer);
 	server.created = 0;
+	if (server.caller < 0)
+		vrpc_buffer_close(&server.buffer);
 }
 
 static bool_t control(SVCXPRT *transport, const u_int request, void *info)
@@ -233,6 +235,8 @@ static void serve(int rank)
 	svc_getreq_common(server.transport.xp_fd);
 	server.caller = -1;
 	vrpc_link_release(rank, WAY_CALL, !server.replied);
+	if (!server.created)
+		vrpc_buffer_close(&server.buffer);
 }
 
 void svc_run(void)

@@ -7,6 +7,7 @@
  *   sleeper  the server sleeps for a second while the others call it: no call is lost
  *   once     rank 1 makes a call without an answer and exits at once: the others are served
  *   deadline  a call takes no longer than its timeout, whatever else it waits for (rank 1)
+ *   closes   rank 1 calls a procedure that destroys the server's transport, which then opens again
  *   times N  null_us, rtt_us: a null call, and a round trip of VMMC, in turns (rank 1)
  */
 #include "calc.h"
@@ -21,6 +22,7 @@ void calc_prog_3(struct svc_req *, SVCXPRT *);
 enum { MOST_RANKS = 64 };
 
 static int stops, batched;
+static char marks[4096 + 24], *taken;              /* as long as the transport's buffer */
 static volatile uint32_t released[MOST_RANKS];     /* at the server, exported */
 
 /* ---- the server's procedures ---- */
@@ -98,6 +100,20 @@ void *calc_stop_1_svc(void *none, struct svc_req *request)
 	(void)request;
 	if (++stops == margay_size() - 1)
 		svc_exit();
+	return &nothing;
+}
+
+/* Takes the memory that the transport has freed. */
+void *calc_close_1_svc(void *none, struct svc_req *request)
+{
+	static char nothing;
+
+	(void)none;
+	svc_destroy(request->rq_xprt);
+	taken = malloc(sizeof marks);
+	CHECK(taken);
+	memcpy(taken, marks, sizeof marks);
+	svc_exit();
 	return &nothing;
 }
 
@@ -261,6 +277,14 @@ static void all_cases(void)
 	CHECK(calc_stop_1(NULL, client));
 }
 
+static void close_server(void)
+{
+	CHECK(calc_close_1(NULL, client));
+	values();
+	CHECK(calc_stop_1(NULL, client));
+	printf("done\n");
+}
+
 static void lose_server(int itself)
 {
 	int ms = 100000;
@@ -414,7 +438,12 @@ int main(int argc, char **argv)
 			CHECK(svc_vmmc_create());
 			sleep_ms(1000);
 		}
+		memset(marks, 'm', sizeof marks);
 		serve();
+		if (!strcmp(what, "closes")) {
+			CHECK(taken && !memcmp(taken, marks, sizeof marks));
+			serve();
+		}
 	} else {
 		client = clnt_create("0", CALC_PROG, CALC_VERS, "tcp");
 		if (!client)
@@ -424,6 +453,8 @@ int main(int argc, char **argv)
 			all_cases();
 		else if (!strcmp(what, "sleeper"))
 			call_a_sleeper();
+		else if (!strcmp(what, "closes"))
+			close_server();
 		else if (!strcmp(what, "deadline"))
 			exceed_deadline();
 		else if (!strcmp(what, "once"))

@@ -17,7 +17,7 @@ LOSS = ("--link", "virtio", "--faults", "seed=13,loss=1%")
 LINKS: dict[str, tuple[str, ...]] = {"shm": (), "virtio": ("--link", "virtio"), "loss": LOSS}
 OVER = pytest.mark.parametrize("over", list(LINKS))
 
-CASES = "values strings unknown versions timeouts batches authentication".split()
+CASES = "values strings unknown versions controls timeouts batches authentication".split()
 SIZES = (0, 1, 3, 4, 5, 40, 1000, 4096, 16300, 16384, 16400, 33000, 100000, 1 << 20, 4 << 20)
 
 

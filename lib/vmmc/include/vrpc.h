@@ -16,8 +16,9 @@
  * - A server executes one call at a time. It waits at most 10 s for the next part of a call that has
  *   begun to arrive, and then drops the call; and at most 1 s until a client takes the next part of
  *   its reply, and then drops the reply.
- * - A call without an answer (no result, timeout 0) waits while the server has two calls of this
- *   client that it has not begun.
+ * - A call with timeout 0 waits until it can be sent: while the server has two calls of this client
+ *   that it has not begun. It returns RPC_SUCCESS without xdr_results (a batched call), else
+ *   RPC_TIMEDOUT; libtirpc does the same over TCP.
  * - A call ends with RPC_TIMEDOUT at its timeout, which counts from its beginning; RPC_CANTRECV when
  *   the server has died or left before it answered, RPC_CANTSEND when that was known before the
  *   whole call was sent. A server drops calls of a client that has died or left; RPC_PROGUNAVAIL,

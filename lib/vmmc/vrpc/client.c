@@ -24,6 +24,7 @@ struct client {
 	rpcvers_t version;
 	struct timeval timeout;    /* of all calls, once CLSET_TIMEOUT has set it */
 	int timeout_set;
+	struct timeval retry;      /* of CLSET_RETRY_TIMEOUT; has no effect */
 	struct rpc_err error;
 	struct buffer buffer;      /* of the call */
 };
@@ -33,6 +34,23 @@ static uint32_t last_xid;
 static struct client *of(CLIENT *client)
 {
 	return client->cl_private;
+}
+
+/* ---- times ---- */
+
+/* As libtirpc decides. */
+static int is_timeout(const struct timeval *time)
+{
+	return time->tv_sec >= 0 && time->tv_sec <= 100000000 && time->tv_usec >= 0 &&
+		time->tv_usec <= 1000000;
+}
+
+/* Rounded up; at most what an int holds. */
+static int milliseconds(const struct timeval *time)
+{
+	int64_t ms = time->tv_sec * 1000LL + (time->tv_usec + 999) / 1000;
+
+	return ms > INT32_MAX ? INT32_MAX : (int)ms;
 }
 
 /* ---- a call ---- */
@@ -160,16 +178,12 @@ static enum clnt_stat call(CLIENT *client, rpcproc_t procedure, xdrproc_t xargs,
 {
 	struct client *c = of(client);
 	struct limit limit = { .part = -1 };
-	int64_t ms;
 	size_t bytes;
-	int result;
+	int ms, result;
 
-	if (c->timeout_set)
+	if (c->timeout_set || !is_timeout(&timeout))
 		timeout = c->timeout;
-	ms = timeout.tv_sec * 1000LL + (timeout.tv_usec + 999) / 1000;
-	if (ms > 0x7fffffff || ms < 0)
-		ms = 0x7fffffff;
-	limit.whole = (int)ms;
+	limit.whole = ms = milliseconds(&timeout);
 	for (int refreshed = 0;; refreshed++) {
 		enum clnt_stat status;
 		struct rpc_msg none = { .rm_xid = 0 };
@@ -219,13 +233,27 @@ static bool_t control(CLIENT *client, u_int request, void *info)
 {
 	struct client *c = of(client);
 
+	if (request == CLSET_FD_CLOSE || request == CLSET_FD_NCLOSE)
+		return TRUE;
+	if (!info)
+		return FALSE;
 	switch (request) {
 	case CLSET_TIMEOUT:
+		if (!is_timeout(info))
+			return FALSE;
 		c->timeout = *(struct timeval *)info;
 		c->timeout_set = 1;
 		return TRUE;
 	case CLGET_TIMEOUT:
 		*(struct timeval *)info = c->timeout;
+		return TRUE;
+	case CLSET_RETRY_TIMEOUT:
+		if (!is_timeout(info))
+			return FALSE;
+		c->retry = *(struct timeval *)info;
+		return TRUE;
+	case CLGET_RETRY_TIMEOUT:
+		*(struct timeval *)info = c->retry;
 		return TRUE;
 	case CLGET_XID:
 		*(uint32_t *)info = last_xid;
@@ -244,9 +272,6 @@ static bool_t control(CLIENT *client, u_int request, void *info)
 		return TRUE;
 	case CLSET_PROG:
 		c->program = *(uint32_t *)info;
-		return TRUE;
-	case CLSET_FD_CLOSE:
-	case CLSET_FD_NCLOSE:
 		return TRUE;
 	default:
 		return FALSE;
@@ -295,6 +320,7 @@ static CLIENT *create(int rank, rpcprog_t program, rpcvers_t version, int timeou
 	c->program = program;
 	c->version = version;
 	c->timeout = (struct timeval){ .tv_sec = 25 };
+	c->retry = (struct timeval){ .tv_sec = 15 };
 	c->client.cl_ops = &ops;
 	c->client.cl_private = c;
 	c->client.cl_auth = authnone_create();
@@ -329,8 +355,8 @@ CLIENT *clnt_create_timed(const char *host, rpcprog_t program, rpcvers_t version
                           const char *nettype, const struct timeval *timeout)
 {
 	(void)nettype;
-	return create(rank_of(host), program, version, timeout ?
-	              (int)(timeout->tv_sec * 1000 + timeout->tv_usec / 1000) : CONNECT_MS);
+	return create(rank_of(host), program, version, timeout && is_timeout(timeout) ?
+	              milliseconds(timeout) : CONNECT_MS);
 }
 
 CLIENT *clnt_create(const char *host, rpcprog_t program, rpcvers_t version, const char *nettype)

@@ -199,6 +199,35 @@ static void unknown(void)
 	CHECK(!clnt_create("99999", CALC_PROG, 1, "tcp"));
 }
 
+/* What libtirpc refuses is refused. */
+static void controls(void)
+{
+	const struct timeval wrong[] = { { -1, 0 }, { 100000001, 0 }, { 0, -1 }, { 0, 1000001 } };
+	const u_int requests[] = { CLSET_TIMEOUT, CLGET_TIMEOUT, CLSET_RETRY_TIMEOUT,
+	                           CLGET_RETRY_TIMEOUT, CLGET_XID, CLSET_XID, CLGET_VERS,
+	                           CLSET_VERS, CLGET_PROG, CLSET_PROG, 9999 };
+	CLIENT *other = clnt_create_timed("0", CALC_PROG, CALC_VERS, "udp", &LONG);
+	struct timeval time = { .tv_sec = 3 }, got;
+
+	CHECK(other);
+	for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++)
+		CHECK(!clnt_control(other, requests[i], NULL));
+	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+		CHECK(!clnt_control(other, CLSET_TIMEOUT, (char *)&wrong[i]));
+		CHECK(!clnt_control(other, CLSET_RETRY_TIMEOUT, (char *)&wrong[i]));
+		EQUAL(clnt_call(other, NULLPROC, (xdrproc_t)xdr_void, NULL, (xdrproc_t)xdr_void,
+		                NULL, wrong[i]), RPC_SUCCESS);
+	}
+	CHECK(clnt_control(other, CLSET_RETRY_TIMEOUT, (char *)&time));
+	CHECK(clnt_control(other, CLGET_RETRY_TIMEOUT, (char *)&got) && got.tv_sec == 3);
+	time.tv_sec = 60;
+	CHECK(clnt_control(other, CLSET_TIMEOUT, (char *)&time));
+	CHECK(clnt_control(other, CLGET_TIMEOUT, (char *)&got) && got.tv_sec == 60);
+	CHECK(clnt_control(other, CLSET_FD_CLOSE, NULL));
+	EQUAL(simple(other, NULLPROC), RPC_SUCCESS);
+	clnt_destroy(other);
+}
+
 static void versions(void)
 {
 	CLIENT *other = clnt_create("0", CALC_PROG, CALC_VERS_3, "tcp");
@@ -233,17 +262,22 @@ static void timeouts(void)
 	values();
 }
 
-/* Calls without answers are carried out in order, before one with an answer. */
+/* Calls without answers are carried out in order, before one with an answer. So are calls that do
+ * not wait for their answers: they wait until they can be sent, as those of libtirpc do. */
 static void batches(void)
 {
-	int one = 1, before = *calc_sum_1(&(int){ 0 }, client), after;
+	int one = 1, before = *calc_sum_1(&(int){ 0 }, client), after, sum;
 
+	for (int i = 0; i < 100; i++)
+		EQUAL(clnt_call(client, CALC_SUM, (xdrproc_t)xdr_int, (char *)&one,
+		                (xdrproc_t)xdr_int, (char *)&sum, (struct timeval){ 0 }),
+		      RPC_TIMEDOUT);
 	for (int i = 0; i < 100; i++)
 		EQUAL(clnt_call(client, CALC_SUM, (xdrproc_t)xdr_int, (char *)&one, NULL, NULL,
 		                (struct timeval){ 0 }), RPC_SUCCESS);
 	/* The procedure answers these too; the answers are ignored. */
 	after = *calc_sum_1(&(int){ 0 }, client);
-	CHECK(after >= before + 100);
+	CHECK(after >= before + 200);
 }
 
 static void authentication(void)
@@ -263,7 +297,8 @@ static void all_cases(void)
 {
 	static const struct test_case cases[] = {
 		{ "values", values }, { "strings", strings }, { "unknown", unknown },
-		{ "versions", versions }, { "timeouts", timeouts }, { "batches", batches },
+		{ "versions", versions }, { "controls", controls }, { "timeouts", timeouts },
+		{ "batches", batches },
 		{ "authentication", authentication },
 	};
 

@@ -4,11 +4,13 @@
  * Programs use the headers of Debian's libtirpc: stubs of rpcgen are compiled and linked unchanged,
  * with -I build/libtirpc/include -lvrpc -lvmmc. XDR, authentication and the layers of CLIENT and
  * SVCXPRT are libtirpc's. This library has the two transports and the name service: a host is a
- * rank of the job, "3" or "node3". A server is found by its rank alone, and each rank serves what
- * its programs have registered.
+ * rank of the job, "3" or "node3"; "localhost" is the caller's own rank. A server is found by its
+ * rank alone, and each rank serves what its programs have registered.
  *
  * - clnt_create and clnt_create_timed make clients of this transport, whatever network type they
- *   name.
+ *   name. They succeed once the rank uses vRPC, even if it does not serve this program, and for a
+ *   rank that was reached before, even if it is gone: then calls fail. CLSET_RETRY_TIMEOUT has no
+ *   effect.
  * - svctcp_create and svcudp_create give the process's one transport; svc_register, svc_reg,
  *   svc_unregister, svc_run and svc_exit work on it, so rpcgen's main of a server runs.
  * - Messages may have 64 MB: longer arguments give RPC_CANTENCODEARGS, longer results
@@ -23,6 +25,9 @@
  *   the server has died or left before it answered, RPC_CANTSEND when that was known before the
  *   whole call was sent. A server drops calls of a client that has died or left; RPC_PROGUNAVAIL,
  *   RPC_PROGVERSMISMATCH, RPC_PROCUNAVAIL, RPC_CANTDECODEARGS as the server says.
+ * - After a restart (margay run --on-death restart) a process cannot use vRPC with those that it
+ *   had used it with: calls to it end with RPC_CANTSEND, its own calls to them with RPC_TIMEDOUT.
+ *   A program for restarts uses VMMC.
  * - One thread. A server that calls another one from a procedure waits; meanwhile it serves
  *   no call.
  * - vmmc_init need not be called first. After vmmc_fini vRPC cannot be used again.

@@ -13,8 +13,8 @@ LOSS = ("--link", "virtio", "--faults", "seed=7,loss=1%")
 LINKS: dict[str, tuple[str, ...]] = {"shm": (), "virtio": ("--link", "virtio"), "loss": LOSS}
 OVER = pytest.mark.parametrize("over", list(LINKS))
 
-MESSAGES = ("blocking posted ordered selectors forced exchanged broadcast from_one ignored "
-            "cancelled arguments").split()
+MESSAGES = ("blocking,posted,ordered,selectors,forced,exchanged,broadcast,from_one,ignored,"
+            "cancelled,parts cancelled,arguments").split(",")
 HANDLERS = "received sent server beside forced answers broadcast masked info".split()
 GLOBAL = ("gsync gdsum gdprod gdhigh gdlow gssum gsprod gshigh gslow gisum giprod gihigh gilow "
           "same_bits collected users beside_messages arguments").split()

@@ -352,13 +352,25 @@ int _msgignore(long mid)
 	return result(error);
 }
 
-/* Cancels a request: 1 if it was taken back, or will end soon by itself. */
+/* Takes an operation back: 1 if it has not begun, and will not. */
 static int take_back(struct request *r)
 {
-	nx_progress();
-	if (r->state == QUEUED)
-		return nx_unqueue(r);
-	return r->kind == RECEIVE && r->state == ACTIVE && nx_withdraw(r);
+	int is_back = r->state == QUEUED ? nx_unqueue(r) :
+		r->kind == RECEIVE && r->state == ACTIVE && nx_withdraw(r);
+
+	if (is_back)
+		nx_drop(r);
+	return is_back;
+}
+
+/* Takes back the parts of an operation, which ends with those that have begun. */
+static void take_back_parts(struct request *whole)
+{
+	for (struct request *r = nx.requests; r < nx.requests + REQUESTS; r++)
+		if (r->parent == whole && take_back(r))
+			whole->parts--;
+	if (whole->state == ACTIVE && whole->parts == 0)
+		nx_complete(whole, whole->error);
 }
 
 int _msgcancel(long mid)
@@ -369,9 +381,10 @@ int _msgcancel(long mid)
 	if (!r || nx.in_handler)
 		return result(r ? EQHAND : EQMID);
 	nx_enter();
-	if (take_back(r))
-		nx_drop(r);
-	else
+	nx_progress();
+	if (r->kind == PAIR)
+		take_back_parts(r);
+	if (!take_back(r))
 		error = finish(r);
 	nx_leave();
 	return result(error);

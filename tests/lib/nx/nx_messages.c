@@ -280,6 +280,42 @@ static void cancelled(void)
 	passed("cancelled");
 }
 
+/* Receives and sends that are parts of an operation: msgcancel takes back those that wait. */
+static void parts_cancelled(void)
+{
+	long number = 0, last = -1, value, id, info[8];
+
+	in[0] = 0;
+	id = isendrecv(TYPE, &number, sizeof(number), right, 0, TYPE + 1, in, 1);
+	msgcancel(id);                          /* its message has left */
+	FAILS(_msgwait(id), EQMID);
+	crecv(TYPE, &value, sizeof(value));
+	gsync();
+	csend(TYPE + 1, "x", 1, right, 0);
+	crecv(TYPE + 1, &in[1], 1);             /* not the first receive */
+	EQUAL(in[0], 0);
+	gsync();
+	for (id = 0; ranks > 1 && number < 5000; number++) {
+		id = isend(TYPE, &number, sizeof(number), -1, 0);
+		if (!msgdone(id))
+			break;
+	}
+	if (ranks > 1)
+		msgcancel(id);
+	id = isend(TYPE, &last, sizeof(last), -1, 0);
+	gsync();
+	for (long rank = 0; rank < ranks; rank++)
+		for (number = 0; rank != me; number++) {
+			crecvx(TYPE, &value, sizeof(value), rank, -1, info);
+			if (value == last)
+				break;
+			EQUAL(value, number);
+		}
+	msgwait(id);
+	EQUAL(iprobe(-1), 0);
+	passed("parts cancelled");
+}
+
 static void arguments(void)
 {
 	static long ids[NX_IDS];
@@ -348,6 +384,7 @@ int main(void)
 	from_one();
 	ignored();
 	cancelled();
+	parts_cancelled();
 	arguments();
 	EQUAL(nx, 77);
 	return 0;

@@ -146,6 +146,8 @@ int nx_begin_both(long type, const void *sbuf, long scount, long node, long ptyp
 	if (!whole || !send) {
 		if (send)
 			nx_drop(send);
+		if (whole)
+			nx_free(whole);
 		nx_free(receive);
 		return EQNOMID;
 	}

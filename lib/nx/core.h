@@ -36,7 +36,7 @@
 #define WINDOW_MOST     1024u           /* slots of one sender */
 #define EAGER_SLOTS     16u             /* most slots of one message; longer ones use rendezvous */
 #define SYSTEM_BYTES    1024u           /* longest message in a system slot */
-#define REQUESTS        (NX_IDS + 64u)  /* including those of calls that wait */
+#define REQUESTS        (NX_IDS + NX_PARTS)     /* first those with ids */
 #define ACKS_MOST       1024u           /* most short messages that wait for an ack */
 #define PROBE_MS        1000u           /* after such a wait the peer is probed */
 #define ENDED_MS        2000u           /* over cards, what an ended peer had sent comes so long */
@@ -44,7 +44,7 @@
 /* Event queues: slots. EARLY_SLOTS holds a message for each slot. */
 #define EARLY_SLOTS     4096u
 #define RX_SLOTS        4096u           /* one of each request */
-#define TX_SLOTS        4096u           /* one of each request, and acks */
+#define TX_SLOTS        8192u           /* one of each request, and acks */
 #define CREDIT_SLOTS    64u
 #define HAND_SLOTS      4096u           /* one of each request */
 
@@ -187,8 +187,7 @@ struct nx {
 	struct list waiting;            /* receives that could not be posted, in order */
 	struct list unfetched;          /* receives whose get could not be started */
 	struct request requests[REQUESTS];
-	struct request *free;
-	uint32_t counted;               /* ids in use */
+	struct request *free[2];        /* without ids; with */
 	uint64_t info_length;
 	long info_type, info_node, info_ptype;
 	const struct hand *hand;        /* or null */

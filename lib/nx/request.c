@@ -25,12 +25,12 @@ int nx_list_remove(struct list *list, struct request *r)
 
 struct request *nx_take(enum kind kind, int counted)
 {
-	struct request *r = nx.free;
+	struct request *r = nx.free[counted];
 	uint32_t generation;
 
-	if (!r || (counted && nx.counted == NX_IDS))
+	if (!r)
 		return NULL;
-	nx.free = r->next;
+	nx.free[counted] = r->next;
 	generation = r->generation;
 	memset(r, 0, sizeof(*r));
 	r->generation = generation;
@@ -41,17 +41,15 @@ struct request *nx_take(enum kind kind, int counted)
 	r->counted = (uint8_t)counted;
 	r->tells = kind == RECEIVE;
 	nx.sends += kind == SEND;
-	nx.counted += (uint32_t)counted;
 	return r;
 }
 
 void nx_free(struct request *r)
 {
-	nx.counted -= r->counted;
 	r->state = FREE;
 	r->generation = (r->generation + 1) & 0x7ffff;
-	r->next = nx.free;
-	nx.free = r;
+	r->next = nx.free[r->counted];
+	nx.free[r->counted] = r;
 }
 
 void nx_drop(struct request *r)

@@ -21,7 +21,7 @@
 MARGAY_EVENT_SLOTS(RX_SLOTS + EARLY_SLOTS + TX_SLOTS + HAND_SLOTS + CREDIT_SLOTS);
 
 _Static_assert(REQUESTS + ACKS_MOST <= TX_SLOTS && REQUESTS <= RX_SLOTS && REQUESTS <= HAND_SLOTS &&
-	       SLOTS <= EARLY_SLOTS && NX_IDS < REQUESTS, "no event is lost");
+	       SLOTS <= EARLY_SLOTS, "no event is lost");
 
 struct nx nx;
 
@@ -42,7 +42,7 @@ const char *nx_error_text(int error)
 		"this type is not allowed: 0 to 999999999, a selector, force types (not in cprobe)",
 		"a negative length", "memory that is not the program's, or that it may not write",
 		"the message is longer than the buffer",
-		"all message ids are in use: msgwait frees them",
+		"too many operations are under way: msgwait ends those with ids",
 		"no such message id", "the other process has ended",
 		"a handler may not wait: use isend, irecv, hsend or hrecv",
 		"an argument is not allowed",
@@ -192,8 +192,8 @@ static void open_memory(void)
 	for (int rank = 0; rank < nx.size; rank++)
 		nx.peers[rank].process = margay_process(rank);
 	for (unsigned int i = REQUESTS; i-- > 0;) {
-		nx.requests[i].next = nx.free;
-		nx.free = &nx.requests[i];
+		nx.requests[i].counted = i < NX_IDS;
+		nx_free(&nx.requests[i]);
 	}
 }
 

@@ -52,9 +52,11 @@ extern "C" {
 #endif
 
 #define NX_FORCE_TYPE   1073741824L     /* the first force type */
-#define NX_IDS          2048            /* message ids in use at one time, at most; fewer while
-					 * isendrecv, sends to node -1, or calls with handlers
-					 * are under way */
+#define NX_IDS          2048            /* message ids in use at one time, at most */
+#define NX_PARTS        2048            /* under way at one time without an id of their own, at
+					 * most: calls that wait or have a handler; and parts, two
+					 * of each isendrecv, csendrecv and hsendrecv, one for each
+					 * node of a send to node -1 */
 
 /* errno values of the calls with an underscore. */
 enum {
@@ -64,7 +66,7 @@ enum {
 	EQLEN,                  /* negative length */
 	EQPBUF,                 /* memory that is not the application's, or not writable */
 	EQMSGLONG,              /* the message was longer than the buffer and is truncated */
-	EQNOMID,                /* too many operations are under way (NX_IDS) */
+	EQNOMID,                /* too many operations are under way (NX_IDS, NX_PARTS) */
 	EQMID,                  /* no such message id */
 	EQNOACT,                /* the other process has ended or died */
 	EQHAND,                 /* the call would wait, inside a handler */

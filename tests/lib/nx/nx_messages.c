@@ -348,11 +348,19 @@ static void arguments(void)
 	FAILS(_msgcancel(0x7fffffffffffL), EQMID);
 	FAILS(_msgignore(4095), EQMID);
 	FAILS(_csendrecv(0, &byte, 1, -1, 0, 0, &byte, 1), EQNODE);
-	for (int i = 0; i < NX_IDS; i++)
-		ids[i] = irecv(5, &byte, 1);
+	for (int i = 0; i < NX_IDS; i++)        /* parts need none */
+		ids[i] = i < 800 ? isendrecv(NX_FORCE_TYPE, &byte, 1, me, 0, 5, &byte, 1) :
+			 irecv(5, &byte, 1);
 	FAILS(_irecv(5, &byte, 1), EQNOMID);
+	FAILS(_isendrecv(NX_FORCE_TYPE, &byte, 1, me, 0, 5, &byte, 1), EQNOMID);
 	csend(6, &byte, 1, me, 0);              /* blocking calls need no id */
 	crecv(6, &byte, 1);
+	for (int i = 0; i < NX_IDS; i++)
+		msgcancel(ids[i]);
+	for (int i = 0; i < NX_IDS - 1; i++)    /* each keeps one part; the send ends at once */
+		ids[i] = isendrecv(NX_FORCE_TYPE, &byte, 1, me, 0, 5, &byte, 1);
+	FAILS(_isendrecv(NX_FORCE_TYPE, &byte, 1, me, 0, 5, &byte, 1), EQNOMID);
+	ids[NX_IDS - 1] = irecv(5, &byte, 1);   /* that has taken no id */
 	for (int i = 0; i < NX_IDS; i++)
 		msgcancel(ids[i]);
 	csend(4, out, 2, me, 0);

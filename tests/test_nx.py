@@ -64,7 +64,7 @@ def test_sums_are_the_same_in_every_run(margay, app, nodes):
 @OVER
 def test_progress_without_calls(margay, app, over):
     """Both sides compute and only poll their memory."""
-    cases(margay, app, over, 2, "nx_progress", "posted many fetched".split())
+    cases(margay, app, over, 2, "nx_progress", "posted many early fetched".split())
 
 
 @pytest.mark.parametrize("over", ["virtio", "loss"])

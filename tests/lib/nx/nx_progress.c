@@ -3,11 +3,12 @@
  *
  *   posted   rank 1 computes; short and long messages arrive in its receives
  *   many     more messages than rank 0 has slots, into posted receives
+ *   early    the same, after more early messages that asked for an ack than may wait for one
  *   fetched  a long message that came early: the get, once begun, needs no call of the sender
  */
 #include "nx_test.h"
 
-enum { MOST = 500000, MANY = 2000 };
+enum { MOST = 500000, MANY = 2000, EARLY = 700 };  /* EARLY: of 1,024 slots */
 
 static char out[MOST], in[MOST];
 
@@ -36,7 +37,8 @@ static void posted(void)
 	passed("posted");
 }
 
-static void many(void)
+/* More messages than rank 0 has slots. */
+static void into_posted(void)
 {
 	static char bytes[MANY];
 	static long ids[MANY];
@@ -54,8 +56,30 @@ static void many(void)
 			EQUAL(bytes[i], 'x');
 			msgwait(ids[i]);
 		}
+		memset(bytes, 0, sizeof(bytes));
 	}
+}
+
+static void many(void)
+{
+	into_posted();
 	passed("many");
+}
+
+/* Early messages ask for an ack once half of the slots are in use, and get none. */
+static void early(void)
+{
+	char byte;
+
+	for (int round = 0; round < 10; round++) {
+		for (int i = 0; i < EARLY && mynode() == 0; i++)
+			csend(1, "x", 1, 1, 0);
+		gsync();
+		for (int i = 0; i < EARLY && mynode() == 1; i++)
+			crecv(1, &byte, 1);
+	}
+	into_posted();
+	passed("early");
 }
 
 static void fetched(void)
@@ -91,6 +115,7 @@ int main(void)
 	EQUAL(numnodes(), 2);
 	posted();
 	many();
+	early();
 	fetched();
 	return 0;
 }

@@ -75,6 +75,11 @@ def test_long_sends_over_cards_do_not_wait_for_the_receive(margay, app, over, no
 
 
 @OVER
+def test_receives_that_find_no_match_entry_stay_in_order(margay, app, over):
+    assert margay("run", *LINKS[over], "--no-prefix", app("nx_room")).ok().lines == ["done"]
+
+
+@OVER
 @pytest.mark.parametrize("case, nodes, near, far", FLOODS)
 def test_floods(margay, app, over, case, nodes, near, far):
     """More messages than slots, to receivers that sleep or receive in another order."""

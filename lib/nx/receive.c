@@ -226,12 +226,20 @@ static int post_or_take(struct request *r)
 	return 0;
 }
 
-/* A receive of a force type does not wait: until it is posted, its messages are lost. */
+/* Whether a receive has to wait behind others. Until one of a force type is posted, its messages
+ * are lost, and no other receives take them: it waits only behind those of its type. */
+static int is_behind(const struct request *r)
+{
+	const struct request *other = nx.waiting.first;
+
+	while (other && (r->bits & BITS_FORCE) && other->bits != r->bits)
+		other = other->next;
+	return other != NULL;
+}
+
 static int must_wait(struct request *r)
 {
-	if (nx.waiting.first && !(r->bits & BITS_FORCE))
-		return !take(r);
-	return post_or_take(r);
+	return is_behind(r) ? !take(r) : post_or_take(r);
 }
 
 void nx_receive(struct request *r)

@@ -17,7 +17,7 @@ OVER = pytest.mark.parametrize("over", list(LINKS))
 THREADS = ("yields,joins,detached,mutexes,conditions,sleeping,sleeper beside work,preempted,shared,"
            "alone,not preempted,C library,floating point,memory,arguments").split(",")
 CALLS = "synchronous sizes asynchronous silent quick nested moving computing wrong".split()
-TURNS = ["C library", "quick", "quick arrives", "beside a sleeper"]
+TURNS = ["C library", "quick", "quick arrives", "beside a sleeper", "in the library"]
 EDGES = "woken results quick".split()
 MOVES = "around preemptive refused many".split()
 

@@ -135,7 +135,7 @@ static size_t half_of_memory(void)
 
 static int take_signal(void)
 {
-	struct sigaction action = { .sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART };
+	struct sigaction action = { .sa_flags = SA_SIGINFO | SA_RESTART };
 
 	action.sa_sigaction = (void (*)(int, siginfo_t *, void *))pm2_tick;
 	return sigaction(SIGALRM, &action, 0);

@@ -185,6 +185,15 @@ static void preempt(void)
 	pm2_leave();
 }
 
+static void allow_signal(void)
+{
+	sigset_t alarm;
+
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	sigprocmask(SIG_UNBLOCK, &alarm, 0);
+}
+
 void pm2_late(void)
 {
 	pm2_enter();
@@ -192,37 +201,24 @@ void pm2_late(void)
 	preempt();
 }
 
-/* Sets the timer for a retry, and leaves PM2. A signal that comes before `busy` is cleared is only
- * noted: the timer that it has used up, or a message, needs another retry. */
-static void retry(void)
-{
-	do {
-		pm2_enter();
-		pm2.late = 0;
-		set_timer(pm2_now() + AGAIN_US * NS_PER_US);
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-		pm2.busy = 0;
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	} while (pm2.late);
-}
-
 /* SIGALRM, from the timer or the handler of messages. If the program is in a function of the C
- * library that is not reentrant, preemption is put off. */
+ * library that is not reentrant, preemption is put off. The signal is blocked meanwhile: another one
+ * would interrupt this function, which is outside of the C library, and preempt inside it. */
 void pm2_tick(int number, void *info, void *context)
 {
 	(void)number, (void)context;
+	pm2.timer_at = NO_TIME;
 	if (pm2.busy) {
-		pm2.timer_at = NO_TIME;
 		pm2.late = 1;
 		return;
 	}
-	pm2_enter();
-	pm2.timer_at = NO_TIME;
-	if (((siginfo_t *)info)->si_code == SI_KERNEL) {
-		preempt();
+	if (((siginfo_t *)info)->si_code != SI_KERNEL) {
+		set_timer(pm2_now() + AGAIN_US * NS_PER_US);
 		return;
 	}
-	retry();
+	pm2_enter();
+	allow_signal();                 /* for the thread that runs next */
+	preempt();
 }
 
 void pm2_preempt_off(void)

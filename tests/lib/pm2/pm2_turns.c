@@ -4,6 +4,7 @@
  */
 #include "check.h"
 #include <pm2.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -120,11 +121,50 @@ static void beside_sleeper(void)
 	join(name);
 }
 
+/* ---- signals that come while PM2's handler runs inside the C library ---- */
+
+static struct sigaction pm2_action;
+static volatile int handling, second;
+
+/* Runs PM2's handler. If it was called in the C library, stays there until another signal has come:
+ * that must wait, as it would be taken as one outside of the library. */
+static void tick(int number, siginfo_t *info, void *context)
+{
+	sigset_t pending;
+
+	EQUAL(handling, 0);
+	if (info->si_code == SI_KERNEL || second) {
+		pm2_action.sa_sigaction(number, info, context);
+		return;
+	}
+	handling = 1;
+	pm2_action.sa_sigaction(number, info, context);
+	do
+		sigpending(&pending);
+	while (!sigismember(&pending, SIGALRM));
+	second = 1;
+	handling = 0;
+}
+
+static void in_library(void)
+{
+	struct sigaction own;
+
+	EQUAL(sigaction(SIGALRM, NULL, &pm2_action), 0);
+	own = pm2_action;
+	own.sa_sigaction = tick;
+	EQUAL(sigaction(SIGALRM, &own, NULL), 0);
+	second = 0;
+	EQUAL(raise(SIGALRM), 0);
+	EQUAL(second, 1);
+	EQUAL(sigaction(SIGALRM, &pm2_action, NULL), 0);
+}
+
 int main(void)
 {
 	static const struct { const char *name; void (*run)(void); } cases[] = {
 		{ "C library", c_library }, { "quick", quick }, { "quick arrives", quick_arrives },
-		{ "beside a sleeper", beside_sleeper },
+		{ "beside a sleeper", beside_sleeper }, { "in the library", in_library },
 	};
 	struct pm2_config config = { .quantum_us = 1000 };
 

@@ -41,6 +41,12 @@ def test_turns(margay, app, nodes):
     cases(margay, app, "shm", nodes, "pm2_turns", TURNS)
 
 
+def test_a_long_call_on_a_slow_link_does_not_stop_the_node(margay, app):
+    run = margay("run", "--link", "virtio", "--bandwidth", 5, "-n", 2, "--no-prefix",
+                 app("pm2_slow")).ok()
+    assert run.lines == ["ok sleeps", "ok computes"]
+
+
 def test_ten_thousand_threads(margay, app):
     run = margay("run", "--mem", 512, app("pm2_threads"), 10000).ok()
     assert run.lines == ["ok 10000 threads"]

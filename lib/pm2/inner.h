@@ -242,7 +242,7 @@ void pm2_messages_close(void);
 void pm2_poll(void);
 void pm2_wait(uint64_t until);          /* halts until something comes, or that time */
 void pm2_expect(void);                  /* to be called before a message that has an answer */
-void pm2_set_mode(enum mode mode);
+void pm2_set_mode(enum mode mode);      /* or not, while messages are arriving */
 /* Sends the `message` of a thread or of memory; all its fields but `next` are filled in. */
 void pm2_send(int node, struct message *message);
 void pm2_tell(int node, enum kind kind, uint64_t header); /* no data; needs no credit */

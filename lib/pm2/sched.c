@@ -10,7 +10,7 @@
 #include <time.h>
 
 #define NS_PER_US     1000u
-#define AGAIN_US      100u              /* retry of a signal that hit the C library */
+#define AGAIN_US      100u              /* retry of a preemption, or of a change of mode */
 
 struct pm2_state pm2;
 
@@ -68,6 +68,11 @@ void pm2_arm(void)
 	uint64_t at = pm2.timer_at, turn;
 
 	pm2_set_mode(INTERRUPTS);
+	if (pm2.mode == POLLS) {        /* arrivals would not interrupt: try again */
+		turn = pm2_now() + AGAIN_US * NS_PER_US;
+		if (turn < at)
+			at = turn;
+	}
 	if ((pm2.ready.first || pm2.quick.first) && pm2.quantum_us) {
 		turn = pm2_now() + (uint64_t)pm2.quantum_us * NS_PER_US;
 		if (turn < at)          /* the timer may be set for a sleeper */
@@ -202,8 +207,8 @@ void pm2_late(void)
 }
 
 /* SIGALRM, from the timer or the handler of messages. If the program is in a function of the C
- * library that is not reentrant, preemption is put off. The signal is blocked meanwhile: another one
- * would interrupt this function, which is outside of the C library, and preempt inside it. */
+ * library that is not reentrant, preemption is put off. The signal is blocked meanwhile: another
+ * one would interrupt this function, which is outside of the C library, and preempt inside it. */
 void pm2_tick(int number, void *info, void *context)
 {
 	(void)number, (void)context;

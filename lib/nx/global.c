@@ -114,7 +114,7 @@ static int global(void *x, long n, size_t element, void *work,
 
 	if (nx.in_handler)
 		return EQHAND;
-	if (n < 0)
+	if (n < 0 || (size_t)n > PTRDIFF_MAX / element)
 		return EQLEN;
 	if (n > 0 && (!x || !work))
 		return EQPBUF;

@@ -119,6 +119,7 @@ static void arguments(void)
 	long number = 1;
 
 	FAILS(_gdsum(&x, -1, &work), EQLEN);
+	FAILS(_gdsum(&x, 1L << 61, &work), EQLEN);      /* 2^64 bytes */
 	FAILS(_gdprod(NULL, 1, &work), EQPBUF);
 	FAILS(_gdhigh(&x, 1, NULL), EQPBUF);
 	FAILS(_gdlow(&x, -1, &work), EQLEN);

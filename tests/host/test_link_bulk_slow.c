@@ -2,66 +2,32 @@
  * A peer that sends few parts, late, does not keep its turn for long while another one waits. But a
  * long turn in which no other waited does not end at the first timeout.
  */
-#include "link_probe.h"
+#include "bulk_probe.h"
 
-enum { PEER = 1, OTHER = 2, PART = 256, PARTS = 100, POSTS = 64, PACE = 50 };
+enum { PARTS = 100, PACE = 50 };
 
 static struct probe probe;
-static struct nic bulk;
-static struct nic_piece ring[POSTS];
-static uint32_t posted, filled;
-static uint8_t memory[PARTS * PART];
-
-static int post(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int interrupt)
-{
-	(void)nic, (void)interrupt;
-	CHECK_IS(n, 1);
-	ring[posted++ % POSTS] = pieces[0];
-	return NIC_OK;
-}
-
-static void withdraw(struct nic *nic)
-{
-	(void)nic;
-	filled = posted;
-}
-
-static const struct nic_ops ops = { .name = "bulk", .post = post, .withdraw = withdraw };
+static struct bulk_card card;
 
 static void announce(uint32_t node, uint32_t parts)
 {
-	struct wire wire = probe_data(0, parts * PART, 0);
+	struct wire wire = bulk_announcement(0, parts * PART);
 
-	wire.announce = 1;
-	wire.offset = PART;
-	wire.bytes = 0;
 	probe_give(&probe, node, &wire, node);
 }
 
-/* A node's part arrives, and the card writes it to the next buffer. */
 static void land(uint32_t node, uint32_t part, int again)
 {
-	struct wire wire = { .kind = WIRE_KIND_BULK, .source = PEER_LIFE,
-			     .destination = PROBE_LIFE, .part = part, .bytes = PART,
-			     .again = !!again };
-	static uint8_t frame[WIRE_HEADER + PART];
-	uint32_t bytes = probe_frame(&probe, node, 1, &wire, 0, frame);
+	struct wire wire = bulk_part(0, part, PART);
 
-	CHECK(filled != posted);
-	memset((void *)ring[filled++ % POSTS].bytes, (int)part, PART);
-	link_landed(probe.link, probe.now, frame, bytes);
+	wire.again = !!again;
+	bulk_fill(&card, part, PART);
+	bulk_tell(&probe, node, &wire);
 }
 
 static struct probe *start(void)
 {
-	probe_open(&probe);
-	probe.config.announce = 4096;
-	probe.place = memory;
-	probe_start(&probe);
-	bulk = (struct nic){ .ops = &ops, .mtu = 8192, .ring = 16 };
-	wire_address(bulk.address, 0, 1);
-	link_bulk(probe.link, &bulk);
-	posted = filled = 0;
+	bulk_start(&probe, &card);
 	announce(PEER, PARTS);
 	land(PEER, 0, 0);
 	return &probe;
@@ -102,7 +68,8 @@ TEST(link_ends_the_turn_of_a_slow_peer_while_another_waits)
 	for (uint32_t part = 1 + n; part < PARTS; part++)
 		land(PEER, part, 0);
 	for (uint32_t part = 0; part < PARTS; part++)
-		CHECK(memory[part * PART] == part && memory[(part + 1) * PART - 1] == part);
+		CHECK(card.memory[part * PART] == part &&
+		      card.memory[(part + 1) * PART - 1] == part);
 	probe_close(p, 1);
 }
 

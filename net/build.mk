@@ -44,7 +44,7 @@ build/host/tsan/%.o: %.c
 	@clang $(HOST_CFLAGS) -O1 -fsanitize=thread -MMD -MP -c $< -o $@
 
 # Tests have several users of links in one program (tests/host/link_users.h).
-HOST_WRAP := $(foreach call,whole begin data end place gather sent failed lost,\
+HOST_WRAP := $(foreach call,whole put begin data end place gather sent failed lost,\
 	-Wl,--wrap=link_port_$(call))
 
 build/host/check-gcc: $(HOST_ALL:%.c=build/host/gcc/%.o)

@@ -166,24 +166,11 @@ static int handle_get(struct frames *frames, const struct message *message)
 	return LINK_TAKE;
 }
 
-/* A header in a frame, which may be at any multiple of 4. */
-typedef struct message in_frame __attribute__((aligned(4)));
-
-/* Whether a message takes the fast path: a short put without an answer. */
-static int is_fast(const struct frames *frames, const in_frame *message, uint32_t node,
-		   uint32_t lane, uint64_t bytes)
-{
-	return message->operation == MESSAGE_PUT && message->ack_request == ACK_NO &&
-	       message->fail == NI_OK && message->source_nid == node &&
-	       message->target_nid == frames->view->nid && lane == LINK_REQUESTS &&
-	       message->length == bytes && bytes <= DELIVER_INLINE_BYTES;
-}
-
-/* Any other message of at most LINK_WHOLE_BYTES. */
 __attribute__((noinline))
-static int handle_any(struct frames *frames, uint32_t node, uint32_t lane, const void *header,
-		      const void *payload, uint32_t bytes)
+int link_port_whole(void *context, uint32_t node, uint32_t lane, const void *header,
+		    const void *payload, uint32_t bytes)
 {
+	struct frames *frames = context;
 	struct link_target target;
 	struct message message;
 	int result;
@@ -206,25 +193,31 @@ static int handle_any(struct frames *frames, uint32_t node, uint32_t lane, const
 	return result;
 }
 
-/* The fast path does what handle_short does. It is inlined here completely, as most messages take
- * it. Fields that is_fast has compared are assigned again in the copy of the header: so the
- * compiler knows their values, and drops the code for others. */
+/* A header in a frame, which may be at any multiple of 4. */
+typedef struct plain_put in_frame __attribute__((aligned(4)));
+
+/* This does what handle_short does. It is inlined here completely, as most messages are such: the
+ * compiler drops the code for all others. */
 __attribute__((flatten))
-int link_port_whole(void *context, uint32_t node, uint32_t lane, const void *header,
-		    const void *payload, uint32_t bytes)
+int link_port_put(void *context, uint32_t node, const void *header, const void *payload,
+		  uint32_t bytes)
 {
 	struct frames *frames = context;
-	struct message message, none;
+	const struct process_view *view = frames->view;
+	const in_frame *put = header;
+	struct message message = {
+		.operation = MESSAGE_PUT, .ack_request = ACK_NO,
+		.source_nid = node, .source_pid = view->pid,
+		.target_nid = view->nid, .target_pid = view->pid, .user = view->user,
+		.pt_index = put->pt_index, .cookie = put->cookie,
+		.match_bits = put->match_bits, .offset = put->offset,
+		.hdr_data = put->hdr_data, .length = bytes,
+	};
+	struct message none;
 	struct grant grant;
 
-	if (!is_fast(frames, header, node, lane, bytes))
-		return handle_any(frames, node, lane, header, payload, bytes);
 	if (!frames_port_lock(frames->context))
 		return LINK_DROP;
-	message = *(const in_frame *)header;
-	message.operation = MESSAGE_PUT;
-	message.ack_request = ACK_NO;
-	message.length = bytes;
 	if (deliver_inline(frames->view, &message, payload, &grant, &none, 0) == DELIVER_OK)
 		frames->copied_in += grant.bytes;
 	frames_port_unlock(frames->context);

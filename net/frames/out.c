@@ -287,11 +287,15 @@ enum frames_fast frames_fast_put(struct frames *frames, const struct initiator_a
 	struct link_room room = link_fast_room(frames->link, args->target_nid);
 	struct grant grant;
 
-	if (!room.header || args->ack == ACK_YES ||
-	    !initiator_fast_put(frames->view, args, DELIVER_INLINE_BYTES,
-				(struct message *)room.header, &grant))
+	if (!room.header || args->ack == ACK_YES || args->target_pid != frames->view->pid ||
+	    !initiator_fast_put(frames->view, args, LINK_FAST_BYTES, 0, &grant))
 		return FRAMES_OTHER;
-	range_read(frames->view, &grant, room.header + LINK_HEADER_BYTES);
+	*(struct plain_put *)room.header = (struct plain_put){
+		.pt_index = args->pt_index, .cookie = args->cookie,
+		.match_bits = args->match_bits, .offset = args->remote_offset,
+		.hdr_data = args->hdr_data,
+	};
+	range_read(frames->view, &grant, room.header + LINK_PUT_BYTES);
 	frames->copied_out += grant.bytes;
 	if (!link_fast_send(frames->link, room, frames_now(frames), (uint32_t)grant.bytes))
 		return FRAMES_QUEUED;

@@ -27,6 +27,16 @@ _Static_assert(sizeof(struct sending) <= LINK_USER_WORDS * sizeof(uint64_t), "it
 _Static_assert(sizeof(struct message) == LINK_HEADER_BYTES, "as sent");
 _Static_assert(DELIVER_OPERAND_BYTES <= LINK_ROOM_BYTES, "operands fit");
 
+/* The header of a plain put: a short one without an ack. Source and target, and the users of both,
+ * are those of the flow, as all processes of a job have the same ids. The length is the payload's. */
+struct plain_put {
+	uint32_t pt_index, cookie; /* these and the next are those of struct message */
+	uint64_t match_bits, offset, hdr_data;
+};
+
+_Static_assert(sizeof(struct plain_put) == LINK_PUT_BYTES, "as sent");
+_Static_assert(LINK_FAST_BYTES <= DELIVER_INLINE_BYTES, "its payload is copied in one step");
+
 /* A message that is being received in several frames: in the link's struct link_target. */
 struct incoming {
 	struct grant grant;

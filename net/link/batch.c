@@ -17,7 +17,7 @@
 #include "internal.h"
 #include "../port.h"
 
-#define ROOM (WIRE_ENTRY + LINK_HEADER_BYTES + LINK_FAST_BYTES) /* most bytes of one message */
+#define ROOM (WIRE_ENTRY + WIRE_PUT + LINK_FAST_BYTES) /* most bytes of one message */
 
 /* The struct batch of a message. If it has none yet: the one that it would get. */
 static struct batch *batch_of(const struct link *link, const struct send *send)
@@ -80,8 +80,8 @@ int batch_add(struct link *link, struct flow *flow, uint32_t bytes)
 	entry = batch->room + batch->bytes;
 	wire_put(entry, bytes, 8);
 	wire_put(entry + 8, 0, 8);     /* offset: the message is whole */
-	pad(entry + WIRE_ENTRY + LINK_HEADER_BYTES, bytes);
-	batch->bytes += (uint16_t)(WIRE_ENTRY + LINK_HEADER_BYTES + wire_padded(bytes));
+	pad(entry + WIRE_ENTRY + WIRE_PUT, bytes);
+	batch->bytes += (uint16_t)(WIRE_ENTRY + WIRE_PUT + wire_padded(bytes));
 	batch->messages++;
 	count(link, LINK_BATCHED);
 	if (!is_full(link, send))
@@ -137,7 +137,7 @@ void batch_end(struct link *link, uint32_t index, int fail)
 	while (fail && at < batch->bytes) {
 		uint32_t bytes = (uint32_t)wire_get(batch->room + at, 8);
 
-		at += WIRE_ENTRY + LINK_HEADER_BYTES + wire_padded(bytes);
+		at += WIRE_ENTRY + WIRE_PUT + wire_padded(bytes);
 		link_port_failed(link->context, bytes);
 	}
 	record_free(&link->batches, index);
@@ -152,8 +152,8 @@ int batch_deliver(struct link *link, struct flow *flow, const struct wire *wire)
 	while (wire_walk(&walk)) {
 		if (walk.n <= flow->rx.taken)
 			continue;
-		if (link_port_whole(link->context, flow->node, flow_lane(flow), walk.header,
-				     walk.payload, walk.bytes) == LINK_BUSY)
+		if (link_port_put(link->context, flow->node, walk.header, walk.payload,
+				  walk.bytes) == LINK_BUSY)
 			return LINK_BUSY;
 		flow->rx.taken++;
 		count(link, LINK_MESSAGES_IN);

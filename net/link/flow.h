@@ -114,8 +114,7 @@ _Static_assert(sizeof(struct flow) == 120, "two lanes stay below 256 bytes per p
 #define PEER_BYTES  (2 * (sizeof(struct flow) + sizeof(uint32_t)) + sizeof(uint16_t))
 _Static_assert(PEER_BYTES == 250, "as promised in link.h");
 
-/* A short message that is reported only if it fails: alone in its frame, or the first of a
- * batch. */
+/* A plain put, which is reported only if it fails: alone in its frame, or the first of a batch. */
 enum unsignalled { UNSIGNALLED_ALONE = 1, UNSIGNALLED_BATCH };
 
 /* A message being sent. */
@@ -147,8 +146,16 @@ struct send {
 	/* The card reads one frame's header from here; others have a struct transmit. */
 	struct link_message message;
 };
-_Static_assert(LINK_FRAME_BYTES == WIRE_HEADER + WIRE_ENTRY && LINK_HEADER_BYTES == WIRE_MESSAGE,
-	       "a frame's headers are adjacent");
+_Static_assert(LINK_FRAME_BYTES == WIRE_HEADER + WIRE_ENTRY &&
+	       LINK_HEADER_BYTES == WIRE_MESSAGE && LINK_PUT_BYTES == WIRE_PUT &&
+	       LINK_FAST_BYTES == WIRE_PUT_BYTES, "a frame's headers are adjacent");
+
+/* Where a message's frame begins in its record. A plain put's header is shorter, and it too ends
+ * where the payload begins. */
+static inline uint8_t *send_frame_at(const struct send *send)
+{
+	return (uint8_t *)send->message.frame + (send->unsignalled ? WIRE_DATA - WIRE_PUT_DATA : 0);
+}
 
 /* The messages of a batch behind the first one, each with its entry, in the layout of the wire.
  * In a batch that arrived early the first message's payload is here, too. */
@@ -192,6 +199,7 @@ struct stash {
 	uint32_t sequence;         /* sequence number of its frame */
 	uint8_t  header[LINK_HEADER_BYTES]; /* header of the message, or of the batch's first one */
 	uint8_t  payload[LINK_WHOLE_BYTES]; /* unless it is in `batch` */
+	uint8_t  puts;             /* 1: a plain put, or a batch */
 };
 
 #define AGGREGATE_FRAMES 12u       /* most frames of an aggregate */

@@ -145,7 +145,9 @@ uint32_t frame_make(struct link *link, struct flow *flow, const struct send *sen
 		    uint32_t sequence, uint8_t *header, struct nic_piece *pieces)
 {
 	struct wire wire = { .kind = WIRE_KIND_MSG, .messages = 1, .sequence = sequence,
-			     .length = send->length };
+			     .length = send->length, .puts = !!send->unsignalled };
+	uint32_t data = send->unsignalled ? WIRE_PUT_DATA : WIRE_DATA;
+	const uint8_t *own = send_frame_at(send);
 	int n = 0;
 
 	if (send->announced) {
@@ -164,11 +166,11 @@ uint32_t frame_make(struct link *link, struct flow *flow, const struct send *sen
 	if (n < 0)
 		return 0;
 	frame_acknowledge(link, flow, &wire);
-	if (header != send->message.frame)
-		port_copy(header + LINK_FRAME_BYTES, send->message.header, LINK_HEADER_BYTES);
+	if (header != own)
+		port_copy(header + LINK_FRAME_BYTES, own + LINK_FRAME_BYTES, data - LINK_FRAME_BYTES);
 	frame_header(link->nic, header, flow->node, &wire);
-	pieces[0] = (struct nic_piece){ header, WIRE_DATA };
-	if (n == 1 && pieces[1].bytes == header + WIRE_DATA) { /* adjacent: one piece */
+	pieces[0] = (struct nic_piece){ header, data };
+	if (n == 1 && pieces[1].bytes == header + data) { /* adjacent: one piece */
 		pieces[0].length += wire.bytes;
 		n = 0;
 	}

@@ -80,6 +80,7 @@
 #include "../nic.h"
 
 #define LINK_HEADER_BYTES  112u    /* of a message's header */
+#define LINK_PUT_BYTES     32u     /* of a plain put's header */
 #define LINK_WHOLE_BYTES   128u    /* longest payload that comes by link_port_whole */
 #define LINK_FRAME_BYTES   80u     /* of a frame's own header, in front of the message's */
 #define LINK_ROOM_BYTES    128u    /* longest payload that fits in a message's record */
@@ -220,6 +221,10 @@ struct link;
 /* A message of at most LINK_WHOLE_BYTES of payload. LINK_BUSY: the link delivers it again later. */
 int link_port_whole(void *context, uint32_t node, uint32_t lane, const void *header,
 		    const void *payload, uint32_t bytes);
+/* The same for a plain put: a request with a header of LINK_PUT_BYTES and at most LINK_FAST_BYTES of
+ * payload. */
+int link_port_put(void *context, uint32_t node, const void *header, const void *payload,
+		  uint32_t bytes);
 /* A longer message begins. After LINK_TAKE link_port_data and link_port_end follow; after
  * LINK_DROP neither does. LINK_BUSY: it begins again later. */
 int link_port_begin(void *context, uint32_t node, uint32_t lane, const void *header,
@@ -274,12 +279,13 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 	      uint64_t length, int is_inline, uint32_t fragment);
 
 /*
- * The fast path of short requests: the user learns only of their failure (unsignalled, as in
- * RDMA). link_fast_room returns memory for a message's header, 8-byte aligned, and right behind
- * it for at most LINK_FAST_BYTES of payload. `header` is null if there is no room now, or the
- * node is not yet known. The user fills it and calls link_fast_send, with no other call of the
- * link in between, or does nothing. link_port_gather and link_port_sent are not called for the
- * message; link_port_failed is called if it fails.
+ * The fast path of plain puts: short requests of whose end the user learns only if they fail
+ * (unsignalled, as in RDMA), and whose header of LINK_PUT_BYTES leaves out what the flow knows.
+ * link_fast_room returns memory for this header, 8-byte aligned, and right behind it for at most
+ * LINK_FAST_BYTES of payload. `header` is null if there is no room now, or the node is not yet
+ * known. The user fills it and calls link_fast_send, with no other call of the link in between, or
+ * does nothing. link_port_gather and link_port_sent are not called for the message;
+ * link_port_failed is called if it fails. The peer gets it by link_port_put.
  */
 struct link_room {
 	uint8_t *header;

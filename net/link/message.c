@@ -6,6 +6,9 @@
 #include "internal.h"
 #include "wire_fast.h"
 
+/* In a record: a plain put's header, which ends where the payload begins. */
+#define PUT_AT (offsetof(struct send, message.payload) - LINK_PUT_BYTES)
+
 #define SAMPLE_UNITS 1000u         /* units (1 ms) between measured round trips, on the fast path */
 
 /* ---- begin ---- */
@@ -132,6 +135,12 @@ struct link_message *link_message(const struct link *link)
 	return &send_at(link, link->sends.free)->message;
 }
 
+/* The header of a plain put in the same record. */
+static inline uint8_t *put_header(const struct link *link)
+{
+	return (uint8_t *)send_at(link, link->sends.free) + PUT_AT;
+}
+
 int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lane,
 	      uint64_t length, int is_inline, uint32_t fragment)
 {
@@ -163,7 +172,7 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 int send_fast(struct link *link, struct link_room room, uint64_t now, uint32_t bytes)
 {
 	struct flow *flow = room.flow;
-	int joins = room.header != link_message(link)->header;
+	int joins = room.header != put_header(link);
 	int is_busy = flow->tx.next != flow->tx.una, is_delayed = 0;
 	struct send *send;
 
@@ -212,7 +221,7 @@ struct link_room link_fast_room(struct link *link, uint32_t node)
 	}
 	if (!flow || room == 0)
 		return (struct link_room){ 0, 0 };
-	return (struct link_room){ link_message(link)->header, flow };
+	return (struct link_room){ put_header(link), flow };
 }
 
 /* Whether the fast path applies: the flow has nothing under way, its acknowledgement is only
@@ -244,8 +253,8 @@ static void fast_send_failed(struct link *link, struct flow *flow, uint32_t inde
 
 int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint32_t bytes)
 {
-	struct send *send = (struct send *)(room.header - offsetof(struct send, message.header));
-	struct nic_piece piece = { room.header - LINK_FRAME_BYTES, WIRE_DATA + bytes };
+	struct send *send = (struct send *)(room.header - PUT_AT);
+	struct nic_piece piece = { room.header - LINK_FRAME_BYTES, WIRE_PUT_DATA + bytes };
 	uint32_t index = link->sends.free, at = units(now);
 	struct flow *flow = room.flow;
 	struct nic *nic = link->nic;
@@ -282,7 +291,7 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 		fast.other_window = flow[1].rx.window;
 	}
 	wire_fast_write(&link->prefix, link->guards, link->key, flow->node, &fast,
-			send->message.frame, bytes);
+			room.header - LINK_FRAME_BYTES, bytes);
 
 	/* Count the frame as sent now; fast_send_failed reverts that. */
 	flow->tx.flags &= (uint8_t)~TX_TIMED;

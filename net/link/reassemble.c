@@ -20,11 +20,16 @@ static uint32_t alloc_share(struct record_pool *records, uint32_t has)
 /* Deliver a short message, or a batch, that is in order. */
 static int deliver_short(struct link *link, struct flow *flow, const struct wire *wire)
 {
-	int is_batch = wire->messages > 1;
-	int verdict = is_batch ? batch_deliver(link, flow, wire) :
-		link_port_whole(link->context, flow->node, flow_lane(flow), wire->message,
-				 wire->payload, wire->bytes);
+	int is_batch = wire->messages > 1, verdict;
 
+	if (is_batch)
+		verdict = batch_deliver(link, flow, wire);
+	else if (wire->puts)
+		verdict = link_port_put(link->context, flow->node, wire->message, wire->payload,
+					wire->bytes);
+	else
+		verdict = link_port_whole(link->context, flow->node, flow_lane(flow),
+					  wire->message, wire->payload, wire->bytes);
 	bulk_note_data(link, flow, wire->bytes); /* of a refused batch, some may be written */
 	if (verdict == LINK_BUSY) {
 		count(link, LINK_REFUSED);
@@ -82,7 +87,8 @@ static int place_short(struct link *link, struct flow *flow, const struct wire *
 	stash->bytes = (uint16_t)wire->bytes;
 	stash->length = (uint16_t)wire->length;
 	stash->batch = (uint16_t)batch;
-	port_copy(stash->header, wire->message, LINK_HEADER_BYTES);
+	stash->puts = wire->puts;
+	port_copy(stash->header, wire->message, wire->puts ? LINK_PUT_BYTES : LINK_HEADER_BYTES);
 	port_copy(stash_payload(link, stash), wire->payload, wire->bytes);
 	flow->rx.stash = (uint16_t)index;
 	return ACCEPTED;
@@ -108,6 +114,7 @@ static int unstash(struct link *link, struct flow *flow)
 	}
 	*link_to = stash->next;
 	wire.messages = stash->batch == NO_RECORD ? 1 : 2; /* or more */
+	wire.puts = stash->puts;
 	wire.message = stash->header;
 	wire.payload = stash_payload(link, stash);
 	wire.bytes = stash->bytes;

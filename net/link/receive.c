@@ -191,12 +191,18 @@ static inline void handle_acks(struct link *link, struct flow *flow, const struc
 
 /* Deliver a short message that arrives in order. */
 static inline void handle_short(struct link *link, struct flow *flow, const uint8_t *frame,
-				uint32_t payload, uint64_t now)
+				uint32_t header, uint32_t payload, uint64_t now)
 {
+	const uint8_t *message = frame + LINK_FRAME_BYTES;
+	int verdict;
+
 	flow_count_sender(link, flow);
 	bulk_note_data(link, flow, payload);
-	if (link_port_whole(link->context, flow->node, flow_lane(flow), frame + LINK_FRAME_BYTES,
-			    frame + WIRE_DATA, payload) == LINK_BUSY) {
+	verdict = header == WIRE_PUT_DATA ?
+		link_port_put(link->context, flow->node, message, frame + header, payload) :
+		link_port_whole(link->context, flow->node, flow_lane(flow), message, frame + header,
+				payload);
+	if (verdict == LINK_BUSY) {
 		count(link, LINK_REFUSED);
 		reassemble_refuse(link, flow, flow->rx.expected, now);
 		return;
@@ -213,7 +219,7 @@ static inline void handle_short(struct link *link, struct flow *flow, const uint
 
 /* The most frequent frames: a short message in order, or a bare acknowledgement, from a known
  * peer, without gaps in either direction. 0: another kind of frame, and nothing has changed.
- * `header` is a constant, so that the compiler specialises this for both. */
+ * `header` is a constant, so that the compiler specialises this for each length. */
 static inline int handle_fast(struct link *link, uint64_t now, const uint8_t *frame,
 			      uint32_t bytes, uint32_t header)
 {
@@ -221,21 +227,21 @@ static inline int handle_fast(struct link *link, uint64_t now, const uint8_t *fr
 	struct flow *flow;
 	uint32_t node, lane;
 
-	if (!wire_fast_source(&link->prefix, frame, &node, &lane))
+	if (!wire_fast_source(&link->prefix, frame, header, &node, &lane))
 		return 0;
 	flow = flow_find(link, node, lane);
 	if (!flow || !wire_fast_is_sealed(link->key, frame, bytes, header) ||
 	    !wire_fast_read(frame, header, bytes - header, &fast))
 		return 0;
-	if (header == WIRE_DATA &&
+	if (header != WIRE_HEADER &&
 	    (fast.sequence != flow->rx.expected || fast.sequence != flow->rx.begun ||
 	     flow->rx.arrived | flow->rx.refused || !flow->rx.window))
 		return 0;
 	if (!is_current(flow, &fast))
 		return 0;
 	handle_acks(link, flow, &fast, now);
-	if (header == WIRE_DATA)
-		handle_short(link, flow, frame, bytes - header, now);
+	if (header != WIRE_HEADER)
+		handle_short(link, flow, frame, header, bytes - header, now);
 	return 1;
 }
 
@@ -244,6 +250,9 @@ static inline int receive_fast(struct link *link, uint64_t now, const uint8_t *f
 {
 	if (bytes == WIRE_HEADER)
 		return handle_fast(link, now, frame, bytes, WIRE_HEADER);
+	if (bytes > WIRE_HEADER && frame[WIRE_KIND] & WIRE_PUTS)
+		return bytes >= WIRE_PUT_DATA && bytes - WIRE_PUT_DATA <= LINK_FAST_BYTES &&
+		       handle_fast(link, now, frame, bytes, WIRE_PUT_DATA);
 	return bytes >= WIRE_DATA && bytes - WIRE_DATA <= LINK_WHOLE_BYTES &&
 	       handle_fast(link, now, frame, bytes, WIRE_DATA);
 }

@@ -96,7 +96,7 @@ static uint8_t *header_room(struct link *link, uint32_t message, uint32_t *cooki
 
 	*cookie = IN_RECORD | message;
 	if (!send->with_card)
-		return send->message.frame;
+		return send_frame_at(send);
 	*cookie = frame_record(link, message);
 	if (*cookie == NO_RECORD)
 		return 0;

@@ -13,13 +13,19 @@ static uint32_t node_of(const uint8_t *address)
 	return (uint32_t)address[4] << 8 | address[5];
 }
 
-/* The checksum of a header of any of the three lengths. */
+/* The checksum of a header of any of the four lengths. */
 static uint32_t checksum(const uint8_t *frame, uint32_t bytes)
 {
-	if (bytes == WIRE_DATA)
+	switch (bytes) {
+	case WIRE_DATA:
 		return wire_checksum(frame, WIRE_DATA);
-	return bytes == WIRE_HEADER ? wire_checksum(frame, WIRE_HEADER) :
-		wire_checksum(frame, WIRE_GRANT);
+	case WIRE_PUT_DATA:
+		return wire_checksum(frame, WIRE_PUT_DATA);
+	case WIRE_GRANT:
+		return wire_checksum(frame, WIRE_GRANT);
+	default:
+		return wire_checksum(frame, WIRE_HEADER);
+	}
 }
 
 static uint64_t mix_all(uint64_t state, const uint8_t *words, uint32_t bytes)
@@ -34,8 +40,8 @@ static uint64_t mix_all(uint64_t state, const uint8_t *words, uint32_t bytes)
 static uint32_t sum_batch(const uint8_t *frame, uint32_t bytes, const struct nic_piece *pieces,
 			  uint32_t n)
 {
-	uint64_t state = mix_all(wire_mixed(frame, WIRE_DATA), frame + WIRE_DATA,
-				 bytes - WIRE_DATA);
+	uint64_t state = mix_all(wire_mixed(frame, WIRE_PUT_DATA), frame + WIRE_PUT_DATA,
+				 bytes - WIRE_PUT_DATA);
 
 	for (uint32_t i = 0; i < n; i++)
 		state = mix_all(state, pieces[i].bytes, pieces[i].length);
@@ -69,14 +75,14 @@ void wire_sign(const uint8_t *key, uint8_t *frame, const struct nic_piece *piece
 
 void wire_guard(const uint8_t *key, uint8_t *frame, uint32_t bytes)
 {
-	const struct nic_piece piece = { frame, WIRE_DATA + bytes };
+	const struct nic_piece piece = { frame, WIRE_PUT_DATA + bytes };
 
 	if (key) {
 		wire_sign(key, frame, &piece, 1);
 		return;
 	}
-	wire_put(frame + WIRE_PAYLOAD_CRC, port_crc32c(0, frame + WIRE_DATA, bytes), 4);
-	wire_put(frame + WIRE_CHECKSUM, wire_checksum(frame, WIRE_DATA), 4);
+	wire_put(frame + WIRE_PAYLOAD_CRC, port_crc32c(0, frame + WIRE_PUT_DATA, bytes), 4);
+	wire_put(frame + WIRE_CHECKSUM, wire_checksum(frame, WIRE_PUT_DATA), 4);
 }
 
 static int is_of_type(const uint8_t *frame)
@@ -93,12 +99,15 @@ static int is_ours(const uint8_t *frame, uint32_t node, uint32_t version)
 	       is_of_type(frame) && frame[WIRE_AT_VERSION] == version;
 }
 
-/* The header's length of a frame of this kind that has `behind` bytes behind the first 64. */
+/* The header's length of a frame with this byte at WIRE_KIND and `behind` bytes behind the first
+ * 64. */
 static uint32_t header_of(uint32_t kind, uint32_t behind)
 {
-	if (kind == WIRE_KIND_GRANT)
+	if ((kind & WIRE_KIND_MASK) == WIRE_KIND_GRANT)
 		return WIRE_GRANT;
-	return kind == WIRE_KIND_MSG && behind ? WIRE_DATA : WIRE_HEADER;
+	if ((kind & WIRE_KIND_MASK) != WIRE_KIND_MSG || !behind)
+		return WIRE_HEADER;
+	return kind & WIRE_PUTS ? WIRE_PUT_DATA : WIRE_DATA;
 }
 
 uint32_t wire_first(const uint8_t *frames, uint32_t bytes)
@@ -143,14 +152,14 @@ int wire_walk(struct wire_walk *walk)
 	uint32_t at = walk->at;
 
 	if (walk->n > 0) {
-		if (wire->bytes - at < WIRE_ENTRY + WIRE_MESSAGE)
+		if (wire->bytes - at < WIRE_ENTRY + WIRE_PUT)
 			return 0;
 		bytes = wire_get(payload + at, 8);
 		offset = wire_get(payload + at + 8, 8);
 		header = payload + at + WIRE_ENTRY;
-		at += WIRE_ENTRY + WIRE_MESSAGE;
+		at += WIRE_ENTRY + WIRE_PUT;
 	}
-	if (bytes > WIRE_BATCH_EACH || offset || wire_padded((uint32_t)bytes) > wire->bytes - at)
+	if (bytes > WIRE_PUT_BYTES || offset || wire_padded((uint32_t)bytes) > wire->bytes - at)
 		return 0;
 	payload += at;
 	at += wire_padded((uint32_t)bytes);
@@ -161,7 +170,7 @@ int wire_walk(struct wire_walk *walk)
 	return 1;
 }
 
-/* A valid batch has as many messages as it says, without gaps. */
+/* A valid batch has as many plain puts as it says, without gaps. */
 static int is_batch(const struct wire *wire)
 {
 	struct wire_walk walk = { .wire = wire };
@@ -184,6 +193,13 @@ static int is_announcement(const struct wire *wire)
 	       (rest - 1) / wire->offset < WIRE_MOST_FRAMES;
 }
 
+/* A plain put is a whole short request. */
+static int is_put(const struct wire *wire)
+{
+	return wire->bytes <= WIRE_PUT_BYTES && wire->bytes == wire->length && wire->offset == 0 &&
+	       !wire->announce && !wire->lane;
+}
+
 static int has_part(uint32_t kind)
 {
 	return kind == WIRE_KIND_GRANT || kind == WIRE_KIND_BULK;
@@ -198,7 +214,10 @@ static int is_sound(const struct wire *wire)
 	switch (wire->kind) {
 	case WIRE_KIND_MSG:
 		if (wire->messages != 1)        /* is_batch checks the messages of a batch */
-			return !wire->announce;
+			return !wire->announce && !(wire->puts && wire->lane) &&
+			       wire->puts == (wire->messages > 1);
+		if (wire->puts)
+			return is_put(wire);
 		return wire->announce ? is_announcement(wire) : is_fragment(wire);
 	case WIRE_KIND_GRANT:
 		return wire->bytes == 0 && !wire->announce;
@@ -245,7 +264,7 @@ static int read_fields(const uint8_t *frame, uint32_t header, struct wire *wire)
 	wire->other_window = frame[WIRE_OTHER_WINDOW];
 	wire->messages = 0;
 	wire->refused = 0;
-	if (wire->kind == WIRE_KIND_MSG && header == WIRE_DATA)
+	if (header == WIRE_DATA || header == WIRE_PUT_DATA)
 		return read_message(frame, wire);
 	if (wire->kind == WIRE_KIND_MSG && wire->again)
 		wire->refused = wire_get(frame + WIRE_REFUSED, 8);
@@ -271,11 +290,11 @@ enum wire_result wire_read_apart(const uint8_t *frame, uint32_t bytes, uint32_t 
 		return WIRE_FOREIGN;
 	wire->kind = frame[WIRE_KIND] & WIRE_KIND_MASK;
 	behind = (uint32_t)wire_get(frame + WIRE_BEHIND, 2);
-	header = header_of(wire->kind, behind);
+	header = header_of(frame[WIRE_KIND], behind);
 	if (bytes != WIRE_HEADER + behind || bytes < header)
 		return WIRE_SHORT;
 	wire->bytes = bytes - header;
-	is_several = header == WIRE_DATA && wire_get(frame + WIRE_MESSAGES, 8) != 1;
+	is_several = header == WIRE_PUT_DATA && wire_get(frame + WIRE_MESSAGES, 8) != 1;
 	if (is_several && bytes % 8)
 		return WIRE_SHORT;
 	if (key && wire_tag(key, frame, header, pieces, n) != wire_get(frame + WIRE_TAG, 8))
@@ -305,7 +324,7 @@ enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
 
 	if (bytes < WIRE_HEADER)
 		return WIRE_SHORT;
-	header = header_of(frame[WIRE_KIND] & WIRE_KIND_MASK, bytes - WIRE_HEADER);
+	header = header_of(frame[WIRE_KIND], bytes - WIRE_HEADER);
 	if (bytes < header)
 		return WIRE_SHORT;
 	payload = (struct nic_piece){ frame + header, bytes - header };
@@ -320,7 +339,7 @@ void wire_write(uint8_t *frame, uint64_t destination, uint64_t source, const str
 	uint32_t kind = wire->kind | (wire->announce ? WIRE_ANNOUNCE : 0) |
 		(wire->lane ? WIRE_LANE : 0) | (wire->again ? WIRE_AGAIN : 0) |
 		(wire->over ? WIRE_OVER : 0) | (wire->waits ? WIRE_WAITS : 0);
-	uint32_t header = header_of(wire->kind, wire->messages);
+	uint32_t header = header_of(kind, wire->messages);
 
 	wire_put(frame + WIRE_DESTINATION, destination | source << 48, 8);
 	wire_put(frame + WIRE_SOURCE + 2, source >> 16, 4);
@@ -339,7 +358,7 @@ void wire_write(uint8_t *frame, uint64_t destination, uint64_t source, const str
 	if (wire->kind == WIRE_KIND_GRANT) {
 		wire_put(frame + WIRE_UNTIL, wire->until | (uint64_t)wire->reach << 32, 8);
 		wire_put(frame + WIRE_UNTIL + 8, 0, 8);
-	} else if (header == WIRE_DATA) {
+	} else if (header != WIRE_HEADER) {
 		wire_put(frame + WIRE_LENGTH, wire->length, 8);
 		wire_put(frame + WIRE_OFFSET, wire->offset, 8);
 	}

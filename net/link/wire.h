@@ -13,6 +13,8 @@
 #define WIRE_ENTRY         16u     /* length and offset in front of each message's header */
 #define WIRE_MESSAGE       112u    /* a message's header */
 #define WIRE_DATA          192u    /* these three: offset of the first payload of a MSG */
+#define WIRE_PUT           32u     /* with PUTS: a message's header */
+#define WIRE_PUT_DATA      112u    /* with PUTS: offset of the first payload */
 #define WIRE_GRANT         80u     /* a whole GRANT */
 #define WIRE_MOST_PAYLOAD  65472u  /* most payload of a BULK frame: a multiple of 64 */
 #define WIRE_MOST_FRAGMENT 65344u  /* most payload of a fragment: a multiple of 64 */
@@ -48,11 +50,14 @@ enum wire_kind { WIRE_KIND_MSG = 1, WIRE_KIND_GRANT = 2, WIRE_KIND_BULK = 3, WIR
 #define WIRE_OVER       0x40u      /* RESET: the peer has given this node up, so everything that
                                       was sent so far has failed */
 #define WIRE_ORDINARY   0x40u      /* GRANT: send the parts to the ordinary card */
+#define WIRE_PUTS       0x40u      /* MSG with messages: all of them are plain puts. They are short
+                                      and whole, and so are their headers: without what the flow
+                                      knows */
 #define WIRE_WAITS      0x80u      /* MSG, GRANT: the next frame to be acknowledged is an
                                       announcement that has arrived and waits for its payload */
 
-/* A batch: most payload bytes of each message, and most bytes behind the first one's header. */
-#define WIRE_BATCH_EACH   128u
+/* PUTS: most payload bytes of each message, and most bytes behind the first one's header. */
+#define WIRE_PUT_BYTES    64u
 #define WIRE_BATCH_BYTES  2048u
 
 /* A frame's fields. `message` and `payload` point into the frame. */
@@ -61,7 +66,7 @@ struct wire {
 	uint8_t kind;              /* enum wire_kind */
 	uint8_t lane;              /* 0: requests, 1: answers */
 	uint8_t announce, again, waits; /* flags: 0 or 1 */
-	union { uint8_t over, ordinary; }; /* flags that share a bit on the wire */
+	union { uint8_t over, ordinary, puts; }; /* flags that share a bit on the wire */
 	uint32_t source, destination; /* incarnations */
 	uint32_t sequence, ack, other_ack; /* sequence numbers */
 	uint64_t selective;        /* selective acknowledgement: bit i: frame ack + 1 + i */
@@ -143,7 +148,7 @@ __attribute__((noinline))
 void wire_sign(const uint8_t *key, uint8_t *frame, const struct nic_piece *pieces, uint32_t n);
 
 /* Write the tag, or without a key both checksums, of a frame that is in one piece and carries a
- * message of `bytes` payload bytes. */
+ * plain put of `bytes` payload bytes. */
 __attribute__((noinline, cold))
 void wire_guard(const uint8_t *key, uint8_t *frame, uint32_t bytes);
 

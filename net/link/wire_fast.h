@@ -1,8 +1,8 @@
 /*
  * Frames of the fast path: written and compared word by word, and inlined where they are sent and
- * received (message.c, receive.c). Such a frame is a MSG without flags, with no message or one
- * short one, and its selective acknowledgement is empty. wire.c reads and writes the same frames,
- * only slower, and all others.
+ * received (message.c, receive.c). Such a frame is a MSG without flags but PUTS, with no message or
+ * one short one, and its selective acknowledgement is empty. wire.c reads and writes the same
+ * frames, only slower, and all others.
  */
 #ifndef NET_LINK_WIRE_FAST_H
 #define NET_LINK_WIRE_FAST_H
@@ -13,11 +13,12 @@
 #define FAST_NODE_SHIFT 16
 #define FAST_NODE_BITS  (0xffffull << FAST_NODE_SHIFT)
 #define FAST_LANE_BIT   ((uint64_t)WIRE_LANE << 56)
+#define FAST_PUTS_BIT   ((uint64_t)WIRE_PUTS << 56)
 
 /* The first two words of the frames that this node sends and expects. */
 struct wire_fast_prefix {
 	uint64_t to;               /* first word of a frame sent, without the peer's id */
-	uint64_t from;             /* second word of a frame sent */
+	uint64_t from;             /* second word of a frame sent, without PUTS */
 	uint64_t here;             /* first word of a frame received */
 };
 
@@ -45,14 +46,16 @@ static inline struct wire_fast_prefix wire_fast_prefix(const uint8_t *address, u
 
 /* ---- reading ---- */
 
-/* Read source and lane: 1, or 0 if the rest of the prefix is not as expected. */
+/* Read source and lane of a frame with a header of `header` bytes: 1, or 0 if the rest of the prefix
+ * is not as expected. A plain put is a request. */
 static inline int wire_fast_source(const struct wire_fast_prefix *prefix, const uint8_t *frame,
-				   uint32_t *node, uint32_t *lane)
+				   uint32_t header, uint32_t *node, uint32_t *lane)
 {
 	uint64_t start = wire_get(frame + WIRE_SOURCE + 2, 8);
+	uint64_t from = prefix->from ^ (header == WIRE_PUT_DATA ? FAST_PUTS_BIT : 0);
+	uint64_t varies = FAST_NODE_BITS | (header == WIRE_PUT_DATA ? 0 : FAST_LANE_BIT);
 
-	if (((start ^ prefix->from) & ~(FAST_NODE_BITS | FAST_LANE_BIT)) ||
-	    wire_get(frame, 8) != prefix->here)
+	if (((start ^ from) & ~varies) || wire_get(frame, 8) != prefix->here)
 		return 0;
 	*node = __builtin_bswap16((uint16_t)(start >> FAST_NODE_SHIFT));
 	*lane = !!(start & FAST_LANE_BIT);
@@ -86,7 +89,7 @@ static inline int wire_fast_read(const uint8_t *frame, uint32_t header, uint32_t
 	fast->window = (uint8_t)(word >> 32);
 	fast->other_window = (uint8_t)(word >> 40);
 	if (word >> 48 != header - WIRE_HEADER + payload || wire_get(frame + WIRE_SELECTIVE, 8) ||
-	    wire_get(frame + WIRE_MESSAGES, 8) != (header == WIRE_DATA) || !fast->window)
+	    wire_get(frame + WIRE_MESSAGES, 8) != (header != WIRE_HEADER) || !fast->window)
 		return 0;
 	return header == WIRE_HEADER ? fast->sequence == 0 :
 		wire_get(frame + WIRE_LENGTH, 8) == payload && !wire_get(frame + WIRE_OFFSET, 8);
@@ -94,7 +97,7 @@ static inline int wire_fast_read(const uint8_t *frame, uint32_t header, uint32_t
 
 /* ---- writing ---- */
 
-/* Write the header of a frame with a message of `bytes` payload bytes, which is already behind it.
+/* Write the header of a frame with a plain put of `bytes` payload bytes, which is already behind it.
  * `guard`: the frame gets a tag or, without a key, a payload checksum. */
 static inline void wire_fast_write(const struct wire_fast_prefix *prefix, int guard,
 				   const uint8_t *key, uint32_t node,
@@ -102,21 +105,21 @@ static inline void wire_fast_write(const struct wire_fast_prefix *prefix, int gu
 {
 	wire_put(frame + WIRE_DESTINATION,
 		 prefix->to | (uint64_t)__builtin_bswap16((uint16_t)node) << 32, 8);
-	wire_put(frame + WIRE_SOURCE + 2, prefix->from, 8);
+	wire_put(frame + WIRE_SOURCE + 2, prefix->from | FAST_PUTS_BIT, 8);
 	wire_put(frame + WIRE_PAYLOAD_CRC, 0, 4);
 	wire_put(frame + WIRE_SOURCE_INCARNATION, fast->incarnations, 8);
 	wire_put(frame + WIRE_SEQUENCE, fast->sequence | (uint64_t)fast->ack << 32, 8);
 	wire_put(frame + WIRE_SELECTIVE, 0, 8);
 	wire_put(frame + WIRE_OTHER_ACK, fast->other_ack | (uint64_t)fast->window << 32 |
 		 (uint64_t)fast->other_window << 40 |
-		 (uint64_t)(WIRE_DATA - WIRE_HEADER + bytes) << 48, 8);
+		 (uint64_t)(WIRE_PUT_DATA - WIRE_HEADER + bytes) << 48, 8);
 	wire_put(frame + WIRE_MESSAGES, 1, 8);
 	wire_put(frame + WIRE_LENGTH, bytes, 8);
 	wire_put(frame + WIRE_OFFSET, 0, 8);
 	if (__builtin_expect(guard, 0))
 		wire_guard(key, frame, bytes);
 	else
-		wire_put(frame + WIRE_CHECKSUM, wire_checksum(frame, WIRE_DATA), 4);
+		wire_put(frame + WIRE_CHECKSUM, wire_checksum(frame, WIRE_PUT_DATA), 4);
 }
 
 #endif

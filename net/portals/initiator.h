@@ -87,6 +87,7 @@ int initiator_sent(struct process_view *view, const struct message *message,
  * NI_OK; the range may be read until the application continues. 0: nothing has changed; the put is
  * longer, of another kind or invalid, so call initiator_put. No operation record awaits an ack: the
  * caller either requests none, or hands the ack to answer_ack_at_once before the call returns.
+ * `message` may be null if no ack is requested: for a transport that makes a header of its own.
  */
 int initiator_fast_put(struct process_view *view, const struct initiator_args *args,
 		       uint64_t most, struct message *message, struct grant *grant);

@@ -27,6 +27,15 @@ static uint64_t id_of(const void *header)
 	return id;
 }
 
+static int on_put(void *context, uint32_t node, const void *header, const void *bytes, uint32_t n)
+{
+	(void)bytes;
+	if (is_busy(context))
+		return LINK_BUSY;
+	note(context, (struct note){ 'p', node, LINK_REQUESTS, id_of(header), 0, n });
+	return LINK_TAKE;
+}
+
 static int on_whole(void *context, uint32_t node, uint32_t lane, const void *header,
 		    const void *bytes, uint32_t n)
 {
@@ -162,7 +171,7 @@ void probe_open(struct probe *p)
 void probe_start(struct probe *p)
 {
 	static const struct link_user user = {
-		&user, on_whole, on_begin, on_data, on_end, on_place, on_gather, on_sent,
+		&user, on_whole, on_put, on_begin, on_data, on_end, on_place, on_gather, on_sent,
 		on_failed, on_lost
 	};
 
@@ -224,8 +233,7 @@ uint32_t probe_frame(struct probe *p, uint32_t node, uint32_t card, const struct
 {
 	struct wire changed = *given, *wire = &changed;
 	int is_batch = wire->messages > 1;
-	uint32_t header = wire->messages ? WIRE_DATA : wire->kind == WIRE_KIND_GRANT ? WIRE_GRANT :
-		WIRE_HEADER;
+	uint32_t header = probe_header(wire);
 	struct nic_piece whole = { frame, header + wire->bytes };
 	uint8_t here[6], there[6];
 
@@ -234,7 +242,7 @@ uint32_t probe_frame(struct probe *p, uint32_t node, uint32_t card, const struct
 	memset(frame + LINK_FRAME_BYTES, 0, WIRE_MESSAGE);
 	memcpy(frame + LINK_FRAME_BYTES, &id, sizeof(id));
 	if (is_batch)
-		memcpy(frame + WIRE_DATA, wire->payload, wire->bytes);
+		memcpy(frame + header, wire->payload, wire->bytes);
 	if (wire->destination == PROBE_LIFE)
 		wire->destination = p->life;
 	wire_write(frame, wire_get(there, 6), wire_get(here, 6), wire);

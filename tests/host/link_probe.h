@@ -17,7 +17,7 @@
 #define PROBE_NOTES     256u
 #define MS              1000000ull    /* ns */
 
-/* A call of the link to its user: kind w(hole), b(egin), d(ata), e(nd), E(nd with failure), s(ent),
+/* A call of the link to its user: kind w(hole), p(ut), b(egin), d(ata), e(nd), E(nd with failure), s(ent),
  * F(ailed), B (one of the fast path has failed), l(ost). */
 struct note {
 	char kind;
@@ -73,6 +73,14 @@ static inline int probe_is_bare(const struct wire *wire)      /* only acknowledg
 static inline int probe_is_data(const struct wire *wire)      /* a message, or part of one */
 {
 	return wire->kind == WIRE_KIND_MSG && wire->messages == 1 && !wire->announce;
+}
+
+/* Bytes of a frame's header. */
+static inline uint32_t probe_header(const struct wire *wire)
+{
+	if (wire->messages)
+		return wire->puts ? WIRE_PUT_DATA : WIRE_DATA;
+	return wire->kind == WIRE_KIND_GRANT ? WIRE_GRANT : WIRE_HEADER;
 }
 
 /*

@@ -423,7 +423,7 @@ static void liar_tick(void *context, uint64_t now)
 
 TEST(frames_drop_headers_that_cannot_be)
 {
-	static const struct link_user user = { &user, take, begin, 0, 0, 0, gather, sent, 0,
+	static const struct link_user user = { &user, take, 0, begin, 0, 0, 0, gather, sent, 0,
 					       lost };
 	struct netsim_config network = faults(0, 8);
 	struct link_config config = usual(), own = usual();

@@ -298,7 +298,7 @@ TEST(auth_guards_frames_of_the_fast_path)
 		TOLD(&p, "w");
 		room = link_fast_room(p.link, 1);
 		CHECK(room.header != 0);
-		memset(room.header, 5, LINK_HEADER_BYTES + 16);
+		memset(room.header, 5, LINK_PUT_BYTES + 16);
 		CHECK_IS(link_fast_send(p.link, room, p.now, 16), 1); /* on the fast path */
 		CHECK_IS(p.n_sent, 1);
 		sent = &p.sent[0];                     /* read by wire_read, key and all */

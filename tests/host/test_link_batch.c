@@ -33,8 +33,8 @@ static int send_short(struct probe *p, uint64_t id, uint32_t bytes)
 
 	if (!room.header)
 		return 0;
-	memset(room.header, (int)id, LINK_HEADER_BYTES);
-	memset(room.header + LINK_HEADER_BYTES, (int)(id + bytes), bytes);
+	memset(room.header, (int)id, LINK_PUT_BYTES);
+	memset(room.header + LINK_PUT_BYTES, (int)(id + bytes), bytes);
 	link_fast_send(p->link, room, p->now, bytes);
 	return 1;
 }
@@ -53,11 +53,11 @@ static uint32_t next_batch(struct probe *p, uint32_t first, uint32_t bytes)
 		return 0;
 	wire = *sent;
 	wire.message = frame + LINK_FRAME_BYTES;
-	wire.payload = frame + WIRE_DATA;
+	wire.payload = frame + WIRE_PUT_DATA;
 	wire.bytes = wire_padded(wire.bytes);           /* a single one is not padded */
 	while (wire_walk(&walk)) {
 		CHECK_IS(walk.header[0], first + n);
-		CHECK_IS(walk.header[LINK_HEADER_BYTES - 1], first + n);
+		CHECK_IS(walk.header[LINK_PUT_BYTES - 1], first + n);
 		CHECK_IS(walk.bytes, bytes);
 		for (uint32_t i = 0; i < walk.bytes; i++)
 			CHECK_IS(walk.payload[i], (uint8_t)(first + n + bytes));
@@ -98,13 +98,13 @@ TEST(batch_is_what_comes_while_frames_are_under_way)
 TEST(batch_leaves_when_full)
 {
 	for (uint32_t bytes = 0; bytes <= LINK_FAST_BYTES; bytes += 13) {
-		uint32_t each = WIRE_ENTRY + LINK_HEADER_BYTES + wire_padded(bytes), fit = 1, id = 1;
+		uint32_t each = WIRE_ENTRY + LINK_PUT_BYTES + wire_padded(bytes), fit = 1, id = 1;
 		uint32_t most = ROOM < WIRE_BATCH_BYTES ? ROOM : WIRE_BATCH_BYTES;
 		struct probe p;
 
 		open_wide(&p);
 		learn_peer(&p, 64);
-		while (wire_padded(bytes) + (fit - 1) * each + WIRE_ENTRY + LINK_HEADER_BYTES +
+		while (wire_padded(bytes) + (fit - 1) * each + WIRE_ENTRY + LINK_PUT_BYTES +
 		       LINK_FAST_BYTES <= most)
 			fit++;
 		CHECK(send_short(&p, id, bytes));
@@ -218,7 +218,7 @@ TEST(batch_is_sent_again_as_it_was)
 	CHECK_IS(again.sequence, first.sequence);
 	CHECK_IS(again.bytes, first.bytes);
 	CHECK(!memcmp(payload, p.frames[p.seen - 1] + WIRE_HEADER,
-		      WIRE_ENTRY + WIRE_MESSAGE + again.bytes));
+		      WIRE_ENTRY + WIRE_PUT + again.bytes));
 	probe_give_ack(&p, 3, 0, 64);
 	probe_complete(&p);
 	CHECK_IS(link_counter(p.link, LINK_MESSAGES_OUT), 4);
@@ -278,7 +278,7 @@ TEST(batch_needs_records_and_room)
 	probe_close(&p, 1);
 
 	probe_open(&p);                                 /* frames with room for one message only */
-	p.nic.mtu = WIRE_DATA + 192;
+	p.nic.mtu = WIRE_DATA + 128;
 	probe_start(&p);
 	learn_peer(&p, 64);
 	for (uint64_t i = 0; i < 5; i++)
@@ -310,7 +310,7 @@ TEST(batches_of_many_flows_leave_together)
 			struct link_room room = link_fast_room(p.link, node);
 
 			CHECK(room.header != 0);
-			memset(room.header, 0, LINK_HEADER_BYTES);
+			memset(room.header, 0, LINK_PUT_BYTES);
 			link_fast_send(p.link, room, p.now, 0);
 		}
 	link_flush(p.link, p.now);
@@ -338,9 +338,10 @@ static void give_batch(struct probe *p, uint32_t sequence, uint32_t first, uint3
 		id = first + i;
 		wire_put(payload + at, bytes, 8);
 		memcpy(payload + at + WIRE_ENTRY, &id, sizeof(id));
-		at += WIRE_ENTRY + LINK_HEADER_BYTES + wire_padded(bytes);
+		at += WIRE_ENTRY + LINK_PUT_BYTES + wire_padded(bytes);
 	}
 	wire.messages = n;
+	wire.puts = 1;
 	wire.bytes = at;
 	wire.payload = payload;
 	probe_give(p, 1, &wire, first);
@@ -359,7 +360,7 @@ TEST(batch_is_taken_in_order_and_acknowledged_once)
 
 	open_wide(&p);
 	give_batch(&p, 0, 10, 7, 8);
-	TOLD(&p, "wwwwwww");
+	TOLD(&p, "ppppppp");
 	check_ids(&p, 10, 7);
 	probe_pass(&p, 1 * MS);
 	CHECK_IS(probe_next(&p)->ack, 1);
@@ -382,7 +383,7 @@ TEST(batch_that_comes_early_is_kept)
 	TOLD(&p, "");
 	CHECK_IS(link_counter(p.link, LINK_STASHED), 2);
 	probe_give(&p, 1, &wire, 9);
-	TOLD(&p, "wwwwwwwwww");
+	TOLD(&p, "wppppppppp");
 	check_ids(&p, 20, 5);
 	probe_close(&p, 1);
 
@@ -402,7 +403,7 @@ TEST(batch_that_comes_early_is_kept)
 	probe_give(&p, 1, &wire, 9);
 	TOLD(&p, "w");
 	give_batch(&p, 1, 10, 4, 64);
-	TOLD(&p, "wwwwwwwww");
+	TOLD(&p, "ppppppppp");
 	probe_close(&p, 1);
 }
 
@@ -435,7 +436,7 @@ TEST(batch_goes_on_where_the_user_was_busy)
 			CHECK_IS(link_counter(p.link, LINK_MESSAGES_IN), 6 + early);
 			/* the next batch: from its start */
 			give_batch(&p, 1u + (uint32_t)early, 20, 3, 8);
-			TOLD(&p, "www");
+			TOLD(&p, "ppp");
 			probe_close(&p, 1);
 		}
 }
@@ -447,12 +448,12 @@ TEST(batch_of_another_life_begins_anew)
 	open_wide(&p);
 	p.busy = 3;
 	give_batch(&p, 0, 10, 6, 8);
-	TOLD(&p, "ww");
+	TOLD(&p, "pp");
 	link_give_up(p.link, p.now, 1);
 	TOLD(&p, "l");
 	p.life = PROBE_LIFE + 1;
 	give_batch(&p, 0, 10, 6, 8);
-	TOLD(&p, "wwwwww");
+	TOLD(&p, "pppppp");
 	probe_close(&p, 1);
 }
 

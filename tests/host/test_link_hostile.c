@@ -238,7 +238,7 @@ static uint32_t fill(struct attack *a, struct wire *wire, uint8_t *frame)
 	uint32_t header = WIRE_HEADER;
 
 	if (wire->messages)
-		header = WIRE_DATA;
+		header = wire->puts ? WIRE_PUT_DATA : WIRE_DATA;
 	else if (wire->kind == WIRE_KIND_GRANT)
 		header = WIRE_GRANT;
 	if (wire->messages == 1 && !wire->announce) {
@@ -253,17 +253,17 @@ static uint32_t fill(struct attack *a, struct wire *wire, uint8_t *frame)
 		wire->bytes = roll(a, 4) ? MTU - WIRE_HEADER : (uint32_t)roll(a, 2000);
 	} else if (wire->messages) {
 		wire->length = roll(a, 4) ? 8 * roll(a, 16) : netsim_random(&a->dice) >> 16;
-		wire->bytes = (uint32_t)wire_padded((uint32_t)wire->length % 128) + 8 * (16 + (uint32_t)
+		wire->bytes = (uint32_t)wire_padded((uint32_t)wire->length % 128) + 8 * (6 + (uint32_t)
 			roll(a, 9)) * (wire->messages - 1);
 	}
 	for (uint32_t i = 0; i < header + wire->bytes; i++)
 		frame[i] = (uint8_t)(i * 11);
 	if (wire->messages > 1 && roll(a, 4)) {
-		uint32_t n = wire->messages - 1, last = WIRE_DATA + wire->bytes;
+		uint32_t n = wire->messages - 1, last = header + wire->bytes;
 		uint32_t first = wire_padded((uint32_t)wire->length % 128);
 
 		for (uint32_t each = (wire->bytes - first) / n; n > 0; n--) {
-			wire_put(frame + last - n * each, each - WIRE_ENTRY - WIRE_MESSAGE, 8);
+			wire_put(frame + last - n * each, each - WIRE_ENTRY - WIRE_PUT, 8);
 			wire_put(frame + last - n * each + 8, roll(a, 16) == 0, 8);
 		}
 	}

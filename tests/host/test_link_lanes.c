@@ -113,7 +113,7 @@ TEST(lanes_acknowledge_with_fast_path_requests)
 	give(&p, LINK_ANSWERS, 0, 8, 0);
 	room = link_fast_room(p.link, 1);
 	CHECK(room.header != 0);
-	memset(room.header, 0, LINK_HEADER_BYTES);
+	memset(room.header, 0, LINK_PUT_BYTES);
 	link_fast_send(p.link, room, p.now, 0);
 	sent = probe_next(&p);
 	CHECK(sent && sent->lane == LINK_REQUESTS && sent->other_window && sent->other_ack == 1);
@@ -122,7 +122,7 @@ TEST(lanes_acknowledge_with_fast_path_requests)
 	give(&p, LINK_ANSWERS, 2, 8, 0);                /* a gap */
 	CHECK(probe_is_bare(probe_next(&p)));
 	room = link_fast_room(p.link, 1);
-	memset(room.header, 0, LINK_HEADER_BYTES);
+	memset(room.header, 0, LINK_PUT_BYTES);
 	link_fast_send(p.link, room, p.now, 0);
 	link_flush(p.link, p.now);
 	sent = probe_next(&p);

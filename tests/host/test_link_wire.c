@@ -4,7 +4,7 @@
 #include <string.h>
 #include "../../net/link/wire.h"
 #include "../../net/port.h"
-#include "check.h"
+#include "link_probe.h"
 
 static uint8_t frame[WIRE_DATA + 512];
 static uint8_t here[6], there[6];
@@ -29,8 +29,7 @@ static uint32_t put(const struct wire *wire)
 	for (uint32_t i = 0; i < sizeof(frame) - 64; i++)
 		frame[64 + i] = (uint8_t)(i * 7);
 	wire_write(frame, wire_get(there, 6), wire_get(here, 6), wire);
-	return (wire->messages ? WIRE_DATA : wire->kind == WIRE_KIND_GRANT ? WIRE_GRANT :
-		WIRE_HEADER) + wire->bytes;
+	return probe_header(wire) + wire->bytes;
 }
 
 static int has_part(uint32_t kind)
@@ -104,7 +103,7 @@ TEST(wire_reads_what_it_wrote)
 		wire.kind = (uint8_t)(1 + r % 4);
 		wire.lane = r >> 8 & 1;
 		wire.again = r >> 9 & 1;
-		wire.over = wire.kind != WIRE_KIND_BULK && r >> 10 & 1;
+		wire.over = wire.kind > WIRE_KIND_MSG && wire.kind != WIRE_KIND_BULK && r >> 10 & 1;
 		wire.source = (uint32_t)(check_random(&dice) | 1);
 		wire.destination = (uint32_t)check_random(&dice);
 		wire.sequence = (uint32_t)check_random(&dice);
@@ -116,12 +115,16 @@ TEST(wire_reads_what_it_wrote)
 		if (wire.kind == WIRE_KIND_MSG && r >> 13 & 1) {
 			wire.messages = 1;
 			wire.announce = r >> 14 & 1;
+			wire.puts = !wire.announce && !wire.lane && r >> 10 & 1;
 		}
 		if (wire.announce) {
 			wire.offset = 1 + (r >> 16) % WIRE_MOST_PAYLOAD;
 			wire.bytes = r >> 12 & 1 ? (uint32_t)(check_random(&dice) % 800) : 0;
 			wire.length = wire.offset + wire.bytes + (check_random(&dice) >> 17) %
 				((uint64_t)wire.offset * ((1u << 30) - 1) + 1);
+		} else if (wire.messages && wire.puts) {
+			wire.bytes = (uint32_t)(r >> 16) % (WIRE_PUT_BYTES + 1);
+			wire.length = wire.bytes;
 		} else if (wire.messages) {
 			wire.bytes = (uint32_t)(1 + (r >> 16) % 512);
 			wire.offset = check_random(&dice) >> 17;
@@ -231,7 +234,7 @@ TEST(wire_refuses_fields_that_cannot_be)
 	wire = sample(8);
 	put(&wire);
 	wire_put(frame + WIRE_MESSAGES, 1 + (1ull << 32), 8);
-	wire_sum_batch(frame, &(struct nic_piece){ frame, WIRE_DATA + 8 }, 1);
+	wire_put(frame + WIRE_CHECKSUM, wire_checksum(frame, WIRE_DATA), 4);
 	CHECK_IS(wire_read(frame, WIRE_DATA + 8, 7, 0, &read), WIRE_NONSENSE);
 	for (uint32_t kind = 0; kind < 8; kind++) {
 		int acknowledges = kind == WIRE_KIND_MSG || kind == WIRE_KIND_GRANT;
@@ -317,12 +320,12 @@ TEST(wire_refuses_windows_of_nothing)
 /* A frame with two messages of 8 bytes; the second one's entry has this length and offset. */
 static enum wire_result reads_two(uint32_t messages, uint64_t length, uint64_t offset)
 {
-	struct wire wire = { .kind = WIRE_KIND_MSG, .messages = messages, .source = 1, .window = 1,
-			     .length = 8, .bytes = 8 + 128 + 8 }, read;
+	struct wire wire = { .kind = WIRE_KIND_MSG, .messages = messages, .puts = 1, .source = 1,
+			     .window = 1, .length = 8, .bytes = 8 + 48 + 8 }, read;
 	uint32_t bytes = put(&wire);
 
-	wire_put(frame + WIRE_DATA + 8, length, 8);
-	wire_put(frame + WIRE_DATA + 16, offset, 8);
+	wire_put(frame + WIRE_PUT_DATA + 8, length, 8);
+	wire_put(frame + WIRE_PUT_DATA + 16, offset, 8);
 	wire_sum_batch(frame, &(struct nic_piece){ frame, bytes }, 1);
 	return wire_read(frame, bytes, 7, 0, &read);
 }
@@ -336,6 +339,40 @@ TEST(wire_refuses_batches_that_cannot_be)
 	CHECK_IS(reads_two(2, 0, 0), WIRE_NONSENSE);     /* with bytes after it */
 	CHECK_IS(reads_two(2, 8 | 1ull << 32, 0), WIRE_NONSENSE);
 	CHECK_IS(reads((struct wire){ .kind = WIRE_KIND_BULK, .source = 1 }), WIRE_NONSENSE);
+}
+
+TEST(wire_refuses_puts_that_cannot_be)
+{
+	const struct wire put = { .kind = WIRE_KIND_MSG, .messages = 1, .puts = 1, .source = 1,
+				  .window = 1, .length = WIRE_PUT_BYTES,
+				  .bytes = WIRE_PUT_BYTES };
+	struct wire wire = put;
+
+	CHECK_IS(reads(wire), WIRE_OK);
+	wire.length++;                                   /* a fragment */
+	CHECK_IS(reads(wire), WIRE_NONSENSE);
+	wire.bytes++;                                    /* too long */
+	CHECK_IS(reads(wire), WIRE_NONSENSE);
+	wire.puts = 0;
+	CHECK_IS(reads(wire), WIRE_OK);
+	wire = put;
+	wire.offset = 1;
+	CHECK_IS(reads(wire), WIRE_NONSENSE);
+	wire = put;
+	wire.lane = 1;                                   /* not a request */
+	CHECK_IS(reads(wire), WIRE_NONSENSE);
+	wire = put;
+	wire.announce = 1;
+	wire.offset = 1;
+	wire.bytes = 0;
+	CHECK_IS(reads(wire), WIRE_NONSENSE);
+	wire = put;
+	wire.messages = wire.bytes = 0;                  /* of no message */
+	CHECK_IS(reads(wire), WIRE_NONSENSE);
+	wire = put;
+	wire.messages = 2;                               /* a batch of other messages */
+	wire.puts = 0;
+	CHECK_IS(reads(wire), WIRE_NONSENSE);
 }
 
 TEST(wire_reads_payload_that_lies_apart)

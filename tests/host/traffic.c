@@ -14,9 +14,9 @@ enum message_state {
 };
 
 struct header {
-	uint32_t number, from, to, lane;
+	uint32_t number, from, to, lane; /* these and the next line: also in a plain put */
 	uint64_t length, place;
-	uint8_t rest[LINK_HEADER_BYTES - 32];
+	uint8_t rest[LINK_HEADER_BYTES - LINK_PUT_BYTES];
 };
 
 static void wrong(struct traffic *t, const char *what, uint32_t number, uint32_t node)
@@ -63,19 +63,19 @@ static int is_busy(struct traffic *t)
 
 /* A message begins here; returns its number. */
 static uint32_t check_header(struct traffic_node *n, uint32_t node, uint32_t lane,
-			     const void *bytes, uint64_t length)
+			     const void *bytes, uint32_t size, uint64_t length)
 {
 	struct traffic *t = n->traffic;
 	struct header header, want;
 	uint32_t *last;
 
-	memcpy(&header, bytes, sizeof(header));
+	memcpy(&header, bytes, size);
 	if (header.number >= t->sent) {
 		wrong(t, "a header that nobody sent", header.number, n->node);
 		return 0;
 	}
 	fill_header(t, &want, header.number, node, n->node, lane, t->lengths[header.number]);
-	if (memcmp(&header, &want, sizeof(want)) || length != want.length)
+	if (memcmp(&header, &want, size) || length != want.length)
 		wrong(t, "a wrong header", header.number, n->node);
 	last = &t->last[(n->node * t->config.nodes + node) * 2 + lane];
 	if (header.number + 1 <= *last)
@@ -97,8 +97,8 @@ static int send_fast(struct traffic_node *n, uint32_t to, const struct header *h
 		return 0;
 	t->states[header->number] |= UNSIGNALLED;
 	t->fast++;
-	memcpy(room.header, header, LINK_HEADER_BYTES);
-	memcpy(room.header + LINK_HEADER_BYTES, t->pattern + header->place, header->length);
+	memcpy(room.header, header, LINK_PUT_BYTES);
+	memcpy(room.header + LINK_PUT_BYTES, t->pattern + header->place, header->length);
 	link_fast_send(n->link, room, netsim_now(t->sim), (uint32_t)header->length);
 	return 1;
 }
@@ -139,8 +139,9 @@ static void received(struct traffic_node *n, uint32_t number, uint32_t node, uin
 	send_one(n, node, LINK_ANSWERS, 0);
 }
 
-static int on_whole(void *context, uint32_t node, uint32_t lane, const void *header,
-		    const void *payload, uint32_t bytes)
+/* A whole message with a header of `size` bytes. */
+static int take(void *context, uint32_t node, uint32_t lane, const void *header, uint32_t size,
+		const void *payload, uint32_t bytes)
 {
 	struct traffic_node *n = context;
 	uint32_t number;
@@ -149,11 +150,23 @@ static int on_whole(void *context, uint32_t node, uint32_t lane, const void *hea
 		return LINK_BUSY;
 	if (is_stranger(n->traffic, node))
 		return LINK_TAKE;
-	number = check_header(n, node, lane, header, bytes);
+	number = check_header(n, node, lane, header, size, bytes);
 	if (memcmp(payload, n->traffic->pattern + place_of(n->traffic, number), bytes))
 		wrong(n->traffic, "wrong bytes", number, n->node);
 	received(n, number, node, lane);
 	return LINK_TAKE;
+}
+
+static int on_whole(void *context, uint32_t node, uint32_t lane, const void *header,
+		    const void *payload, uint32_t bytes)
+{
+	return take(context, node, lane, header, LINK_HEADER_BYTES, payload, bytes);
+}
+
+static int on_put(void *context, uint32_t node, const void *header, const void *payload,
+		  uint32_t bytes)
+{
+	return take(context, node, LINK_REQUESTS, header, LINK_PUT_BYTES, payload, bytes);
 }
 
 static struct payload *new_payload(struct traffic_node *n, uint64_t length)
@@ -185,7 +198,7 @@ static int on_begin(void *context, uint32_t node, uint32_t lane, const void *hea
 	    (n->traffic->config.answered && !link_reserve(n->link, node)))
 		return LINK_BUSY;
 	target->room[0] = is_stranger(n->traffic, node) ? STRANGER :
-		check_header(n, node, lane, header, length);
+		check_header(n, node, lane, header, LINK_HEADER_BYTES, length);
 	target->room[1] = 0;
 	target->room[2] = 0;
 	target->room[3] = node;
@@ -314,7 +327,7 @@ static void on_lost(void *context, uint32_t node)
 }
 
 static const struct link_user user = {
-	&user, on_whole, on_begin, on_data, on_end, on_place, on_gather, on_sent,
+	&user, on_whole, on_put, on_begin, on_data, on_end, on_place, on_gather, on_sent,
 	on_failed, on_lost
 };
 

@@ -4,12 +4,21 @@
  */
 #include <string.h>
 #include "fuzz_frames.h"
+#include "../../../net/frames/state.h"
 #include "../../../net/link/wire.h"
 #include "../../../net/port.h"
 #include "../../../net/portals/md.h"
 #include "../../../net/portals/op.h"
 
 #define MOST_PARTS  12u            /* of a message that arrives in one step */
+
+/* Bytes of a frame's header. */
+static uint32_t header_bytes(const struct wire *wire)
+{
+	if (wire->messages)
+		return wire->puts ? WIRE_PUT_DATA : WIRE_DATA;
+	return wire->kind == WIRE_KIND_GRANT ? WIRE_GRANT : WIRE_HEADER;
+}
 
 static const uint8_t key[WIRE_KEY_BYTES] = {
 	1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16
@@ -49,6 +58,14 @@ struct message header_of(const struct step *step, uint32_t node, uint64_t length
 	return m;
 }
 
+/* The same for a plain put. */
+static struct plain_put put_of(const struct step *step, uint32_t node)
+{
+	struct message m = header_of(step, node, 0);
+
+	return (struct plain_put){ m.pt_index, m.cookie, m.match_bits, m.offset, m.hdr_data };
+}
+
 /* Deliver bytes. If they are not a valid frame, they must have no effect. */
 void hand_up(const uint8_t *frame, uint32_t bytes)
 {
@@ -74,15 +91,15 @@ static void hand_up_twice(const uint8_t *frame, uint32_t bytes)
 static uint32_t fill_batch(const struct step *step, uint32_t node, uint32_t n, uint32_t length,
 			    uint8_t *payload)
 {
-	struct message message = header_of(step, node, length);
+	struct plain_put put = put_of(step, node);
 	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		if (i > 0) {
 			wire_put(payload + at, length, 8);
 			wire_put(payload + at + 8, step->header_at % 16 == 15, 8);
-			memcpy(payload + at + WIRE_ENTRY, &message, sizeof(message));
-			at += WIRE_ENTRY + WIRE_MESSAGE;
+			memcpy(payload + at + WIRE_ENTRY, &put, sizeof(put));
+			at += WIRE_ENTRY + WIRE_PUT;
 		}
 		memset(payload + at, 0, wire_padded(length));
 		memset(payload + at, (int)(step->value + i), length);
@@ -97,13 +114,14 @@ static void arrive_one(const struct step *step, uint32_t node, int on_bulk, stru
 	static uint8_t frame[WIRE_DATA + 65536];
 	struct message message = header_of(step, node, wire->length);
 	int is_batch = wire->messages > 1;
-	uint32_t header = wire->messages ? WIRE_DATA : wire->kind == WIRE_KIND_GRANT ? WIRE_GRANT :
-		WIRE_HEADER;
-	uint32_t bytes = header + wire->bytes;
+	struct plain_put put = put_of(step, node);
+	uint32_t header = header_bytes(wire), bytes = header + wire->bytes;
 	struct nic_piece whole = { frame, bytes };
 	uint8_t to[6], from[6];
 
 	memcpy(frame + LINK_FRAME_BYTES, &message, sizeof(message));
+	if (wire->puts)
+		memcpy(frame + LINK_FRAME_BYTES, &put, sizeof(put));
 	if (is_batch) {
 		wire->bytes = fill_batch(step, node, 2 + step->bytes % 5, (uint32_t)wire->length,
 					  frame + header);
@@ -137,14 +155,14 @@ static void arrive_one(const struct step *step, uint32_t node, int on_bulk, stru
 		hand_up(frame, bytes);
 }
 
-/* All parts of a message, from one end or the other. */
-static void arrive_whole(const struct step *step, uint32_t node, struct wire *wire)
+/* All parts of a message, from the `last` one or from the first. */
+static void arrive_whole(const struct step *step, uint32_t node, struct wire *wire, int last)
 {
 	uint32_t cut = step->bytes & 1 ? 256 : 64, first = wire->sequence;
 	uint32_t n = wire->length ? ((uint32_t)wire->length - 1) / cut + 1 : 1;
 
 	for (uint32_t i = 0; i < n && i < MOST_PARTS; i++) {
-		uint32_t part = wire->over ? n - 1 - i : i;
+		uint32_t part = last ? n - 1 - i : i;
 
 		wire->sequence = first + part;
 		wire->offset = (uint64_t)part * cut;
@@ -209,6 +227,9 @@ void arrive(const struct step *step, int on_bulk)
 		wire.bytes = step->flags & 32 ? step->length % (WIRE_TAIL_BYTES + 8) : 0;
 		wire.length = wire.offset + step->length % 2048 + wire.bytes;
 	}
+	if (wire.kind == WIRE_KIND_MSG)
+		wire.puts = shape == BATCH ? !(step->flags & 4) :
+			shape == DATA && !(step->how & 8) && step->flags & 4;
 	if (shape == BATCH) {
 		wire.length = step->length % (step->flags & 8 ? 200 : 16);
 		wire.messages = 2 + step->bytes % 5 + (step->how >> 4 & 1);
@@ -221,7 +242,7 @@ void arrive(const struct step *step, int on_bulk)
 	if (shape == DATA) {
 		wire.length = step->flags & 8 ? step->length % 2048 : step->length % 256;
 		if (step->how & 8) {
-			arrive_whole(step, node, &wire);
+			arrive_whole(step, node, &wire, step->flags & 4);
 			return;
 		}
 		wire.bytes = step->flags & 16 ? step->bytes % 257 : 0;

@@ -13,10 +13,11 @@ from typing import Any
 MSG, GRANT, BULK, RESET = range(1, 5)
 KINDS = {MSG: "MSG", GRANT: "GRANT", BULK: "BULK", RESET: "RESET"}
 ACKNOWLEDGES, WITH_PART = (MSG, GRANT), (GRANT, BULK)
-HEADER, ENTRY, MESSAGE = 64, 16, 112
+HEADER, ENTRY, MESSAGE, PUT = 64, 16, 112, 32
 DATA_HEADER = HEADER + ENTRY + MESSAGE         # of MSG with messages: bytes before the payload
+PUT_HEADER = HEADER + ENTRY + PUT              # the same if its messages are plain puts (PUTS)
 GRANT_HEADER = 80
-BATCH_EACH, BATCH_BYTES = 128, 2048
+PUT_BYTES, BATCH_BYTES = 64, 2048              # payload of a plain put; a batch's after its header
 ETHERTYPE = 0x88B5
 MOST_PAYLOAD, MOST_FRAGMENT, TAIL_BYTES = 65472, 65344, 1024
 MOST_FRAMES = 1 << 30           # of one message; or parts
@@ -41,6 +42,9 @@ MESSAGE_FIELDS = (
     ("pt_index", 32, 4), ("cookie", 36, 4), ("match_bits", 40, 8), ("offset", 48, 8),
     ("length", 56, 8), ("mlength", 64, 8), ("md_handle", 72, 8), ("eq_handle", 80, 8),
     ("op_handle", 88, 8), ("hdr_data", 96, 8), ("sequence", 104, 8))
+# The short one of a plain put.
+PUT_FIELDS = (("pt_index", 0, 4), ("cookie", 4, 4), ("match_bits", 8, 8), ("offset", 16, 8),
+              ("hdr_data", 24, 8))
 
 
 def crc_table() -> list[int]:
@@ -62,15 +66,16 @@ def crc32c(data: bytes) -> int:
     return crc ^ 0xFFFFFFFF
 
 
-def checksum(header: bytes) -> int:
-    """The checksum of a header, or of a whole batch, by multiplication (net/link/wire.h)."""
+def checksum(data: bytes, header: int) -> int:
+    """The checksum of a header of so many bytes, or of a whole batch that begins with it, by
+    multiplication (net/link/wire.h)."""
     mask = (1 << 64) - 1
-    words = [int.from_bytes(header[at:at + 8], "little") for at in range(0, len(header), 8)]
+    words = [int.from_bytes(data[at:at + 8], "little") for at in range(0, len(data), 8)]
     product = 0x9E3779B97F4A7C15_B7E151628AED2A6B
-    for low, high in zip(words[:DATA_HEADER // 8:2], words[1:DATA_HEADER // 8:2], strict=True):
+    for low, high in zip(words[:header // 8:2], words[1:header // 8:2], strict=True):
         product = (product & mask ^ low) * (product >> 64 ^ high)
     state = (product ^ product >> 64) & mask
-    for word in words[DATA_HEADER // 8:]:
+    for word in words[header // 8:]:
         product = (state ^ word) * 0x9E3779B97F4A7C15
         state = (product ^ product >> 64) & mask
     return (state ^ state >> 32) & 0xFFFFFFFF
@@ -114,32 +119,48 @@ def address(node: int, card: int = 0) -> bytes:
     return bytes([0x02, 0x4D, 0x47, card, node >> 8, node & 255])
 
 
-def message(**fields: int) -> bytes:
-    """A message header."""
-    data = bytearray(MESSAGE)
-    for name, at, size in MESSAGE_FIELDS:
+def filled(length: int, described: tuple[tuple[str, int, int], ...],
+           fields: dict[str, int]) -> bytes:
+    data = bytearray(length)
+    for name, at, size in described:
         data[at:at + size] = fields.pop(name, 0).to_bytes(size, "little")
     assert not fields
     return bytes(data)
+
+
+def message(**fields: int) -> bytes:
+    """A message header."""
+    return filled(MESSAGE, MESSAGE_FIELDS, fields)
+
+
+def short(**fields: int) -> bytes:
+    """The short message header of a plain put."""
+    return filled(PUT, PUT_FIELDS, fields)
 
 
 def padded(data: bytes) -> bytes:
     return data + bytes(-len(data) % 8)
 
 
+def one_put(header: bytes, data: bytes) -> dict[str, object]:
+    """The fields of a MSG with one plain put: its short header and its payload."""
+    return {"kind": MSG, "puts": 1, "messages": 1, "length": len(data), "message": header,
+            "payload": data}
+
+
 def batch(messages: list[tuple[bytes, bytes]]) -> dict[str, object]:
-    """The fields of a MSG with these headers and payloads."""
+    """The fields of a MSG with several plain puts: their short headers and payloads."""
     (header, first), *others = messages
-    return {"kind": MSG, "messages": len(messages), "length": len(first), "message": header,
-            "payload": padded(first) + b"".join(
-                struct.pack("<QQ", len(data), 0) + head + padded(data) for head, data in others)}
+    return one_put(header, first) | {
+        "messages": len(messages), "payload": padded(first) + b"".join(
+            struct.pack("<QQ", len(data), 0) + head + padded(data) for head, data in others)}
 
 
 def unbatch(frame: Frame) -> list[tuple[bytes, bytes]] | None:
     """The messages of a batch, or None if there are bytes between them."""
     messages, at, header, payload = [], 0, frame.message, frame.payload
     length, offset = frame.length, frame.offset
-    while length <= BATCH_EACH and offset == 0 and at + len(padded(bytes(length))) <= len(payload):
+    while length <= PUT_BYTES and offset == 0 and at + len(padded(bytes(length))) <= len(payload):
         end = at + len(padded(bytes(length)))
         if any(payload[at + length:end]):
             break
@@ -147,11 +168,11 @@ def unbatch(frame: Frame) -> list[tuple[bytes, bytes]] | None:
         at = end
         if at == len(payload):
             return messages
-        if len(payload) - at < ENTRY + MESSAGE:
+        if len(payload) - at < ENTRY + PUT:
             break
         length, offset = struct.unpack_from("<QQ", payload, at)
-        header = payload[at + ENTRY:at + ENTRY + MESSAGE]
-        at += ENTRY + MESSAGE
+        header = payload[at + ENTRY:at + ENTRY + PUT]
+        at += ENTRY + PUT
     return None
 
 
@@ -165,7 +186,8 @@ class Frame:
     lane: int = 0
     announce: int = 0              # MSG
     again: int = 0
-    over: int = 0                  # RESET; GRANT: to the ordinary card
+    over: int = 0                  # RESET; GRANT: to the ordinary card. The same bit as puts
+    puts: int = 0                  # MSG: its messages are plain puts with short headers
     waits: int = 0
     source: int = 256              # incarnations
     destination: int = 256
@@ -182,24 +204,25 @@ class Frame:
     until: int = 0                 # GRANT
     reach: int = 0
     refused: int = 0               # MSG without messages, with again
-    message: bytes = bytes(MESSAGE)
+    message: bytes = bytes(MESSAGE)                   # with puts: PUT bytes
     payload: bytes = b""           # of a batch: all after the first message's header
     crc: bool = field(default=False, compare=False)   # with the payload's checksum
 
     def encode(self, key: bytes | None = None) -> bytes:
-        header = (DATA_HEADER if self.kind == MSG and self.messages else
-                  GRANT_HEADER if self.kind == GRANT else HEADER)
+        bit6 = self.puts | self.over
+        header = header_by(self.kind, bit6, self.kind == MSG and self.messages > 0)
         data = bytearray(header)
         data[0:6] = address(self.to, self.card)
         data[6:12] = address(self.sender, self.sender_card)
         data[12:14] = ETHERTYPE.to_bytes(2, "big")
         data[14] = 2 if key else 1
         data[15] = (self.kind | self.announce << 3 | self.lane << 4 | self.again << 5 |
-                    self.over << 6 | self.waits << 7)
+                    bit6 << 6 | self.waits << 7)
         for name, at, size in FIELDS + fields_of(self.kind, header, self.again):
             data[at:at + size] = getattr(self, name).to_bytes(size, "little")
         data[54:56] = (header - HEADER + len(self.payload)).to_bytes(2, "little")
-        if header == DATA_HEADER:
+        if carries(self.kind, header):
+            assert len(self.message) == header - HEADER - ENTRY
             data[HEADER + ENTRY:] = self.message
         data += self.payload
         if self.crc:
@@ -207,34 +230,44 @@ class Frame:
         return sealed(bytes(data), key)
 
 
+def carries(kind: int, header: int) -> bool:
+    """Whether a frame with a header of so many bytes carries messages."""
+    return kind == MSG and header > HEADER
+
+
 def fields_of(kind: int, header: int, again: int) -> tuple[tuple[str, int, int], ...]:
     """The fields of a frame with a header of so many bytes that not all kinds have."""
     if kind == MSG:
-        if header == DATA_HEADER:
+        if carries(kind, header):
             return MSG_FIELDS + ENTRY_FIELDS
         return REFUSED_FIELDS if again else ()
     return {GRANT: PART_FIELDS + GRANT_FIELDS, BULK: PART_FIELDS}.get(kind, ())
 
 
+def header_by(kind: int, bit6: int, more: bool) -> int:
+    """The header's length of a frame of this kind, with or without `more` behind the first 64."""
+    if kind == MSG and more:
+        return PUT_HEADER if bit6 else DATA_HEADER
+    return GRANT_HEADER if kind == GRANT else HEADER
+
+
 def header_of(data: bytes) -> int:
-    """The length of this frame's header, by kind and the frame's length."""
-    kind = data[15] & 7
-    return (GRANT_HEADER if kind == GRANT else
-            DATA_HEADER if kind == MSG and len(data) > HEADER else HEADER)
+    """The length of this frame's header."""
+    return header_by(data[15] & 7, data[15] >> 6 & 1, len(data) > HEADER)
 
 
 def is_several(data: bytes) -> bool:
-    """Whether the header marks a batch, or at least not exactly one message."""
-    return header_of(data) == DATA_HEADER and int.from_bytes(data[56:64], "little") != 1
+    """Whether the header marks a batch, or at least not exactly one plain put."""
+    return header_of(data) == PUT_HEADER and int.from_bytes(data[56:64], "little") != 1
 
 
 def sealed(data: bytes, key: bytes | None = None) -> bytes:
     """The frame with the correct checksum of its header, or the correct tag."""
     if key:
         return data[:16] + siphash(key, data[:16] + data[24:]).to_bytes(8, "little") + data[24:]
-    end = len(data) if is_several(data) else header_of(data)
-    covered = data[:16] + bytes(4) + data[20:end]
-    return data[:16] + checksum(covered).to_bytes(4, "little") + data[20:]
+    header = header_of(data)
+    covered = data[:16] + bytes(4) + data[20:len(data) if is_several(data) else header]
+    return data[:16] + checksum(covered, header).to_bytes(4, "little") + data[20:]
 
 
 def is_sealed(data: bytes, key: bytes | None = None) -> bool:
@@ -249,7 +282,7 @@ def decode(data: bytes, node: int, key: bytes | None = None) -> tuple[str, Frame
             data[6:9] != address(0)[:3] or data[12:14] != ETHERTYPE.to_bytes(2, "big") or
             data[14] != (2 if key else 1)):
         return "FOREIGN", None
-    kind, header, again = data[15] & 7, header_of(data), data[15] >> 5 & 1
+    kind, header, again, bit6 = data[15] & 7, header_of(data), data[15] >> 5 & 1, data[15] >> 6 & 1
     if (len(data) != HEADER + int.from_bytes(data[54:56], "little") or
             (is_several(data) and len(data) % 8)):
         return "SHORT", None
@@ -259,12 +292,12 @@ def decode(data: bytes, node: int, key: bytes | None = None) -> tuple[str, Frame
               for name, at, size in FIELDS + fields_of(kind, header, again)}
     frame = Frame(to=node, sender=data[10] << 8 | data[11], kind=kind, card=data[3],
                   sender_card=data[9], lane=data[15] >> 4 & 1, announce=data[15] >> 3 & 1,
-                  again=again, over=data[15] >> 6 & 1, waits=data[15] >> 7,
-                  payload=data[header:], **values)
-    if header == DATA_HEADER:
-        frame = replace(frame, message=data[HEADER + ENTRY:DATA_HEADER])
+                  again=again, over=bit6 if kind != MSG else 0, puts=bit6 if kind == MSG else 0,
+                  waits=data[15] >> 7, payload=data[header:], **values)
+    if carries(kind, header):
+        frame = replace(frame, message=data[HEADER + ENTRY:header])
     if (frame.source == 0 or (frame.window == 0 and kind in ACKNOWLEDGES) or
-            (header == DATA_HEADER and not frame.messages) or not sound(frame)):
+            (carries(kind, header) and not frame.messages) or not sound(frame)):
         return "NONSENSE", None
     carried = int.from_bytes(data[20:24], "little")
     if not key and frame.payload and not is_several(data) and carried not in (
@@ -278,6 +311,8 @@ def sound(frame: Frame) -> bool:
     size = len(frame.payload)
     if frame.kind == MSG and frame.length > MOST_LENGTH:
         return False
+    if frame.kind == MSG and (frame.puts or frame.messages > 1):
+        return sound_puts(frame)
     if frame.kind == MSG and frame.messages == 1 and frame.announce:
         return (size <= min(TAIL_BYTES, frame.length - 1) and
                 0 < frame.offset <= min(frame.length - size, MOST_PAYLOAD) and
@@ -287,13 +322,20 @@ def sound(frame: Frame) -> bool:
                 (size > 0 or frame.length == 0))
     if frame.announce or frame.kind not in KINDS:
         return False
-    if frame.kind == MSG and frame.messages:
-        messages = unbatch(frame)
-        return (size <= BATCH_BYTES and messages is not None and
-                len(messages) == frame.messages)
     if frame.kind == BULK:
         return not frame.waits and not frame.over and 0 < size <= MOST_PAYLOAD
     return size == 0 and not (frame.kind == RESET and frame.waits)
+
+
+def sound_puts(frame: Frame) -> bool:
+    """The same of a MSG with plain puts, which are requests; several messages are always such."""
+    if not frame.puts or not frame.messages or frame.announce or frame.lane:
+        return False
+    if frame.messages == 1:
+        return frame.offset == 0 and len(frame.payload) == frame.length <= PUT_BYTES
+    messages = unbatch(frame)
+    return (len(frame.payload) <= BATCH_BYTES and messages is not None and
+            len(messages) == frame.messages)
 
 
 def split_aggregate(data: bytes) -> list[bytes]:

@@ -69,7 +69,7 @@ def attacked(margay, app, tmp_path: Path, port: Port, where: str, makes: Makes, 
 
 def plausible(rng: random.Random, sender: int, to: int) -> Frame:
     """A plausible next frame of that node: the first of a lane, or a later one."""
-    what = rng.choice(["whole", "whole", "batch", "none", "announcement", "reset", "grant",
+    what = rng.choice(["whole", "whole", "put", "batch", "none", "announcement", "reset", "grant",
                        "bulk", "again"])
     kind = {"reset": RESET, "grant": GRANT, "bulk": BULK, "again": BULK}.get(what, MSG)
     frame = Frame(to=to, sender=sender, kind=kind, lane=rng.randrange(2),
@@ -82,14 +82,22 @@ def plausible(rng: random.Random, sender: int, to: int) -> Frame:
     def message(length: int) -> bytes:
         return frames.message(operation=rng.randrange(1, 9), source_nid=sender, target_nid=to,
                               length=length, match_bits=rng.getrandbits(4))
+
+    def short() -> bytes:
+        return frames.short(pt_index=rng.randrange(8), cookie=rng.randrange(2),
+                            match_bits=rng.getrandbits(4), offset=rng.randrange(64),
+                            hdr_data=rng.getrandbits(64))
     if what == "whole":
         payload = rng.randbytes(rng.choice([0, 8, 100, 4000]))
         return replace(frame, sequence=rng.randrange(200), messages=1, payload=payload,
                        length=len(payload), message=message(len(payload)))
+    if what == "put":
+        return replace(frame, sequence=rng.randrange(200), **frames.one_put(
+            short(), rng.randbytes(rng.randrange(frames.PUT_BYTES + 1))), lane=0)
     if what == "batch":
         payloads = [rng.randbytes(rng.randrange(65)) for _ in range(rng.randrange(2, 9))]
         return replace(frame, sequence=rng.randrange(200), **frames.batch(
-            [(message(len(data)), data) for data in payloads]))
+            [(short(), data) for data in payloads]), lane=0)
     if what == "announcement":
         length, tail = rng.randrange(1 << 16, 1 << 20), rng.randbytes(64 * rng.randrange(2))
         return replace(frame, sequence=rng.randrange(200), messages=1, announce=1, payload=tail,
@@ -166,7 +174,15 @@ def test_frames_that_cannot_be_in_a_nodes_own_name(margay, app, tmp_path, port):
             yield replace(put, length=63).encode()
             yield frames.sealed(put.encode())[:-1]
             yield replace(put, length=63).encode() + b"x" * 60_000
-            two = frames.batch([(put.message, bytes(8))] * 2)
+            yield replace(none, puts=1).encode()
+            one = frames.one_put(bytes(frames.PUT), bytes(8))
+            yield replace(put, **one | {"announce": 1}).encode()
+            yield replace(put, **one | {"lane": 1}).encode()
+            yield replace(put, **one | {"offset": 3}).encode()
+            yield replace(put, **one | {"length": rng.choice([7, 9, 1 << 47])}).encode()
+            yield replace(put, **one | {"length": 65, "payload": bytes(65)}).encode()
+            two = frames.batch([(bytes(frames.PUT), bytes(8))] * 2)
+            yield replace(put, messages=2).encode()
             yield replace(put, **two | {"messages": rng.choice([3, 1 << 32 | 2])}).encode()
             yield replace(put, **two | {"offset": 3}).encode()
             yield replace(put, **two | {"announce": 1}).encode()

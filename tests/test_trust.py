@@ -38,11 +38,11 @@ def fields_of(message: bytes) -> dict[str, int]:
 
 
 def messages_of(captured: list[bytes]) -> Iterator[dict[str, int]]:
-    """The short messages that are alone in their frame."""
+    """The messages that are alone in their frame, with the whole header."""
     for frame in captured:
         for data in frames.split_aggregate(frame):
-            if (data[15] & 15 == MSG and len(data) > frames.HEADER and      # not announced
-                    not frames.is_several(data)):
+            # Not announced, and no plain puts.
+            if data[15] & 0x4F == MSG and len(data) > frames.HEADER:
                 yield fields_of(data[frames.HEADER + frames.ENTRY:frames.DATA_HEADER])
 
 

@@ -17,8 +17,8 @@ from harness import BUILD, ROOT
 pytestmark = pytest.mark.host
 
 ORDER = ("to", "card", "sender", "sender_card", "kind", "lane", "announce", "again", "over",
-         "waits", "source", "destination", "sequence", "ack", "selective", "window", "other_ack",
-         "other_window", "messages", "offset", "length", "part", "until", "reach",
+         "puts", "waits", "source", "destination", "sequence", "ack", "selective", "window",
+         "other_ack", "other_window", "messages", "offset", "length", "part", "until", "reach",
          "refused")
 KEYS = st.one_of(st.none(), st.binary(min_size=16, max_size=16))
 
@@ -81,7 +81,8 @@ def number(bits: int) -> st.SearchStrategy[int]:
 
 
 HEADERS = st.binary(min_size=frames.MESSAGE, max_size=frames.MESSAGE)
-MESSAGES = ("none", "refused", "fragment", "announcement", "batch")
+SHORT_HEADERS = st.binary(min_size=frames.PUT, max_size=frames.PUT)
+MESSAGES = ("none", "refused", "fragment", "announcement", "put", "batch")
 
 
 def contents(draw, what: str) -> dict[str, object]:
@@ -90,9 +91,12 @@ def contents(draw, what: str) -> dict[str, object]:
         return {}
     if what == "refused":
         return {"again": 1, "refused": draw(number(64))}
+    if what == "put":
+        return frames.one_put(draw(SHORT_HEADERS), draw(st.binary(max_size=frames.PUT_BYTES))) | {
+            "crc": draw(st.booleans())}
     if what == "batch":
-        return frames.batch(draw(st.lists(st.tuples(HEADERS, st.binary(max_size=60)), min_size=2,
-                                           max_size=10)))
+        return frames.batch(draw(st.lists(st.tuples(SHORT_HEADERS, st.binary(max_size=60)),
+                                           min_size=2, max_size=10)))
     values = {"messages": 1, "message": draw(HEADERS), "crc": draw(st.booleans())}
     if what == "announcement":
         part = draw(st.integers(1, frames.MOST_PAYLOAD))
@@ -112,7 +116,8 @@ def right_frames(draw, kinds=tuple(frames.KINDS)) -> Frame:
     """A frame that every node accepts."""
     kind = draw(st.sampled_from(kinds))
     values = {name: draw(number(8 * size)) for name, _, size in frames.FIELDS}
-    values |= {"kind": kind, "again": draw(st.integers(0, 1)), "over": draw(st.integers(0, 1))}
+    values |= {"kind": kind, "again": draw(st.integers(0, 1)),
+               "over": 0 if kind == MSG else draw(st.integers(0, 1))}
     values["source"] = max(values["source"], 1)
     values["window"] = max(values["window"], 1)
     if kind == MSG:
@@ -129,7 +134,8 @@ def right_frames(draw, kinds=tuple(frames.KINDS)) -> Frame:
     if kind in frames.ACKNOWLEDGES:
         values["waits"] = draw(st.integers(0, 1))
     return Frame(to=draw(number(16)), sender=draw(number(16)), card=draw(number(8)),
-                 sender_card=draw(number(8)), lane=draw(st.integers(0, 1)), **values)
+                 sender_card=draw(number(8)), lane=0 if values.get("puts") else draw(
+                     st.integers(0, 1)), **values)
 
 
 def rows_of(page: str, heading: str) -> set[tuple[int, int]]:
@@ -148,7 +154,19 @@ def test_the_page_has_the_same_fields():
         *frames.PART_FIELDS, *frames.GRANT_FIELDS)}
     assert rows_of(page, "# Frames") == common | described
     entry = {(at - 64, size) for _, at, size in frames.ENTRY_FIELDS}
-    assert rows_of(page, "### Messages") == entry | {(16, 112)}
+    assert rows_of(page, "### Messages") == entry | {(16, 112), (16, 32)}
+    assert rows_of(page, "### Plain puts") == {(at, size) for _, at, size in frames.PUT_FIELDS}
+
+
+def test_the_short_header_has_fields_of_the_message_header():
+    """With the same sizes, in the same order, without gaps."""
+    whole = {name: (at, size) for name, at, size in frames.MESSAGE_FIELDS}
+    assert [size for _, _, size in frames.PUT_FIELDS] == [
+        whole[name][1] for name, _, _ in frames.PUT_FIELDS]
+    places = [whole[name][0] for name, _, _ in frames.PUT_FIELDS]
+    assert places == sorted(places)
+    ends = [at + size for _, at, size in frames.PUT_FIELDS]
+    assert [at for _, at, _ in frames.PUT_FIELDS] == [0, *ends[:-1]] and ends[-1] == frames.PUT
 
 
 def test_known_values():
@@ -157,18 +175,18 @@ def test_known_values():
 
 
 def test_the_example_of_the_documentation():
-    """docs/wire.md, An example: each byte shown, except the checksum."""
+    """docs/wire.md, An example: each byte shown, except those of checksum and payload."""
     section = (ROOT / "docs" / "wire.md").read_text().split("### An example")[1].split("\n## ")[0]
     lines = [line.strip() for line in section.splitlines() if line.startswith("    ")]
-    told = " ".join(re.match(r"(?:(?:[0-9a-f]{2}|xx|\.\.\.)\s+)+", line).group() for line in lines)
-    before, behind = told.split("...")
+    told = " ".join(re.match(r"(?:(?:[0-9a-f]{2}|xx)\s+)+", line).group() for line in lines)
     data = Frame(to=5, sender=3, source=65536, destination=65536, sequence=17, ack=4, other_ack=7,
-                 window=64, other_window=64, messages=1, length=8, payload=bytes(8),
-                 message=frames.message(operation=1)).encode()
-    shown = before.split()
-    assert len(shown) + 111 + len(behind.split()) == len(data)
-    assert [want for want, byte in zip(shown, data) if want != f"{byte:02x}"] == ["xx"] * 4
-    assert shown[16:20] == ["xx"] * 4
+                 window=64, other_window=64, **frames.one_put(frames.short(
+                     pt_index=4, match_bits=7, offset=64), bytes(8))).encode()
+    shown = told.split()
+    assert len(shown) == len(data) == 120
+    others = [at for at in range(120) if shown[at] != f"{data[at]:02x}"]
+    assert others == [*range(16, 20), *range(112, 120)]       # checksum and payload
+    assert {shown[at] for at in others} == {"xx"}
 
 
 @settings(max_examples=200, deadline=None)
@@ -239,26 +257,36 @@ def test_the_longest_frames(tool):
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.tuples(HEADERS, st.binary(max_size=140)), min_size=2, max_size=18), st.data(),
-       KEYS)
+@given(st.lists(st.tuples(SHORT_HEADERS, st.binary(max_size=70)), min_size=2, max_size=40),
+       st.data(), KEYS)
 def test_batches_at_their_limits(tool, messages, data, key):
     """One message, too many, too long ones, a wrong count, bytes between them."""
     frame = Frame(to=1, sender=2, **frames.batch(messages))
     if data.draw(st.booleans()):
         frame = replace(frame, messages=data.draw(st.one_of(
-            st.integers(2, 20), st.sampled_from([2049, 1 << 32, 1 << 32 | len(messages)]))))
+            st.integers(1, 40), st.sampled_from([2049, 1 << 32, 1 << 32 | len(messages)]))))
     if data.draw(st.booleans()):
         frame = replace(frame, offset=data.draw(number(64)))
     if data.draw(st.booleans()):
         frame = replace(frame, payload=data.draw(changed(frame.payload + bytes(80)))[
             :len(frame.payload) + data.draw(st.integers(-3, 3))])
     encoded = frame.encode(key)
-    right = (all(len(part) <= 128 for _, part in messages) and
+    right = (all(len(part) <= frames.PUT_BYTES for _, part in messages) and
              len(frame.payload) <= frames.BATCH_BYTES and frames.unbatch(frame) is not None)
     result = tool.decode(encoded, 1, key)
     assert result == frames.decode(encoded, 1, key)
     assert (result[0] == "NONSENSE" or right or
             frame.payload != frames.batch(messages)["payload"])
+
+
+PUT = Frame(to=1, sender=2, **frames.one_put(bytes(32), bytes(8)))
+BATCH = Frame(to=1, sender=2, **frames.batch([(bytes(32), b"x")] * 2))
+FRAGMENT = Frame(to=1, sender=2, messages=1, length=8, payload=bytes(8))
+
+
+def long_batch() -> bytes:
+    """The payload of a batch whose messages have the long header."""
+    return b"x" + bytes(7) + (1).to_bytes(16, "little") + bytes(112) + b"x" + bytes(7)
 
 
 @pytest.mark.parametrize("frame, wrong", [
@@ -278,10 +306,29 @@ def test_batches_at_their_limits(tool, messages, data, key):
     (Frame(to=1, sender=2, messages=1, length=1 << 20, offset=64, announce=1), {"offset": 65473}),
     (Frame(to=1, sender=2, messages=1, length=1 << 20, offset=64, announce=1),
      {"payload": bytes(1025)}),
-    (Frame(to=1, sender=2, **frames.batch([(bytes(112), b"x")] * 2)), {"messages": 3}),
-    (Frame(to=1, sender=2, **frames.batch([(bytes(112), b"x")] * 2)), {"offset": 1}),
-    (Frame(to=1, sender=2, **frames.batch([(bytes(112), b"x")] * 2)), {"length": 129}),
-    (Frame(to=1, sender=2, **frames.batch([(bytes(112), b"x")] * 2)), {"announce": 1}),
+    (Frame(to=1, sender=2), {"puts": 1}),
+    (PUT, {"messages": 0, "payload": b""}),
+    (PUT, {"lane": 1}),
+    (PUT, {"announce": 1}),
+    (PUT, {"announce": 1, "length": 80, "offset": 64, "payload": bytes(8)}),
+    (PUT, {"offset": 1}),
+    (PUT, {"offset": 1, "length": 9}),
+    (PUT, {"length": 7}),
+    (PUT, {"length": 9}),
+    (PUT, {"length": 0}),
+    (PUT, {"payload": b""}),
+    (PUT, {"length": 65, "payload": bytes(65)}),
+    (PUT, {"length": 1 << 32 | 8}),
+    (PUT, {"messages": 2049}),
+    (PUT, {"messages": 1 << 32 | 1}),
+    (BATCH, {"messages": 3}),
+    (BATCH, {"messages": 1}),
+    (BATCH, {"offset": 1}),
+    (BATCH, {"length": 65}),
+    (BATCH, {"announce": 1}),
+    (BATCH, {"lane": 1}),
+    (BATCH, {"puts": 0, "message": bytes(112)}),
+    (BATCH, {"puts": 0, "message": bytes(112), "payload": long_batch()}),
     (Frame(to=1, sender=2, kind=GRANT), {"window": 0}),
     (Frame(to=1, sender=2, kind=GRANT), {"announce": 1}),
     (Frame(to=1, sender=2, kind=GRANT), {"payload": bytes(8)}),
@@ -299,6 +346,53 @@ def test_what_no_sender_writes(tool, frame, wrong):
     forged = replace(frame, **wrong).encode()
     assert frames.decode(forged, 1) == ("NONSENSE", None)
     assert tool.decode(forged, 1, None) == ("NONSENSE", None)
+
+
+@pytest.mark.parametrize("frame", [PUT, BATCH], ids=["put", "batch"])
+def test_puts_without_messages(tool, frame):
+    """Their number is 0, though a message follows: the checksum covers all of it."""
+    data = frame.encode()
+    none = frames.sealed(data[:56] + bytes(8) + data[64:])
+    assert frames.decode(none, 1) == tool.decode(none, 1, None) == ("NONSENSE", None)
+
+
+@pytest.mark.parametrize("frame, size", [
+    (Frame(to=1, sender=2, **frames.one_put(bytes(32), b"")), 112), (PUT, 120),
+    (Frame(to=1, sender=2, **frames.one_put(bytes(32), bytes(64))), 176),
+    (BATCH, 64 + 2 * (16 + 32 + 8)),
+    (Frame(to=1, sender=2, **frames.batch([(bytes(32), bytes(8))] * 37)), 64 + 37 * 56),
+    (FRAGMENT, 200)])
+def test_sizes_of_frames_with_messages(tool, frame, size):
+    data = frame.encode()
+    assert len(data) == size and tool.encode(frame, None) == data
+    assert tool.decode(data, 1, None) == frames.decode(data, 1) == ("OK", frame)
+
+
+def shortened(frame: Frame, size: int) -> bytes:
+    """Its first bytes, as a frame that says this length."""
+    data = frame.encode()[:size]
+    return data[:54] + (size - 64).to_bytes(2, "little") + data[56:]
+
+
+@pytest.mark.parametrize("frame, header", [(PUT, 112), (BATCH, 112), (FRAGMENT, 192)])
+def test_less_than_a_header_is_short(tool, frame, header):
+    for size in (65, header - 8, header - 1):
+        data = shortened(frame, size)
+        assert frames.decode(data, 1) == tool.decode(data, 1, None) == ("SHORT", None)
+    data = shortened(frame, header)
+    assert frames.decode(data, 1)[0] == tool.decode(data, 1, None)[0] == "DAMAGED"
+
+
+@pytest.mark.parametrize("frame", [PUT, replace(PUT, payload=bytes(64), length=64), BATCH])
+def test_what_the_checksum_of_puts_covers(tool, frame):
+    """Of one put the first 112 bytes, of a batch every byte."""
+    data = frame.encode()
+    covered = len(data) if frame.messages > 1 else frames.PUT_HEADER
+    for at in range(16, len(data)):
+        if at not in range(54, 56):               # the frame's length is checked before
+            wrong = data[:at] + bytes([data[at] ^ 64]) + data[at + 1:]
+            want = "DAMAGED" if at < covered else "OK"
+            assert frames.decode(wrong, 1)[0] == tool.decode(wrong, 1, None)[0] == want, at
 
 
 def test_every_field_is_compared():

@@ -24,6 +24,8 @@ SCRIPT = ROOT / "tools" / "wireshark" / "margay.lua"
 KEY = bytes(range(16))
 PLAIN = [name for name, _, _ in frames.FIELDS]
 HEADER = ["margay.message." + name for name, _, _ in frames.MESSAGE_FIELDS]
+SHORT = frames.short(pt_index=4, cookie=1, match_bits=7, offset=64, hdr_data=9)
+BIT6 = ("over", "ordinary", "puts")            # one bit, by kind
 
 
 def tshark(capture: Path, names: list[str], *options: str) -> list[dict[str, list[str]]]:
@@ -50,13 +52,21 @@ def number(values: list[str]) -> int | None:
     return int(values[0], 0) if values else None
 
 
+def told_of(frame: Frame, header: bytes, data: bytes) -> dict[str, int]:
+    """The fields of a message header, and of a short one also what follows from the frame."""
+    known = {"operation": 1, "ack_request": 0, "source_nid": frame.sender, "target_nid": frame.to,
+             "length": len(data)} if frame.puts else {}
+    return known | {name: int.from_bytes(header[at:at + size], "little") for name, at, size in (
+        frames.PUT_FIELDS if frame.puts else frames.MESSAGE_FIELDS)}
+
+
 @settings(max_examples=10, deadline=None)
 @given(st.lists(right_frames(), min_size=20, max_size=60), st.booleans())
 def test_every_field(tmp_path_factory, sent, keyed):
     """For frames with any values."""
     key = KEY if keyed else None
     data = [frame.encode(key) for frame in sent]
-    names = ["kind", "announce", "lane", "again", "over", "waits", "version", "behind", "offset",
+    names = ["kind", "announce", "lane", "again", *BIT6, "waits", "version", "behind", "offset",
              "part_bytes", "length", "messages", "refused", "reach", "part", "until",
              "from", "from_card", "to", "to_card", "payload", "payload_crc", "bad",
              "crc.status", "tag.status", *PLAIN]
@@ -65,8 +75,11 @@ def test_every_field(tmp_path_factory, sent, keyed):
     for frame, raw, row in zip(sent, data, rows):
         def value(name):
             return number(row["margay." + name])
-        for name in [*PLAIN, "kind", "announce", "lane", "again", "over", "waits"]:
+        for name in [*PLAIN, "kind", "announce", "lane", "again", "waits"]:
             assert value(name) == getattr(frame, name), name
+        bit6 = {MSG: "puts", GRANT: "ordinary"}.get(frame.kind, "over")
+        assert {name: value(name) for name in BIT6} == {
+            name: frame.puts | frame.over if name == bit6 else None for name in BIT6}
         assert value("version") == 1 + keyed
         assert (value("from"), value("from_card")) == (frame.sender, frame.sender_card)
         assert (value("to"), value("to_card")) == (frame.to, frame.card)
@@ -92,10 +105,10 @@ def test_every_field(tmp_path_factory, sent, keyed):
             "refused": frame.refused if refused else None,
             "payload_crc": None if keyed else int.from_bytes(raw[20:24], "little")}
         assert {name: value(name) for name in want} == want
-        for name, at, size in frames.MESSAGE_FIELDS:
+        told = [told_of(frame, *one) for one in messages if message]
+        for name, _, _ in frames.MESSAGE_FIELDS:
             assert [int(value, 0) for value in row["margay.message." + name]] == [
-                int.from_bytes(header[at:at + size], "little")
-                for header, _ in messages if message], name
+                values[name] for values in told if name in values], name
 
 
 def test_info_column(tmp_path):
@@ -132,8 +145,10 @@ def test_info_column(tmp_path):
          "bulk 3 -> 5 seq 19 part 2"),
         (Frame(to=5, sender=3, kind=BULK, sequence=19, part=2, again=1, payload=b"x"),
          "bulk again 3 -> 5 seq 19 part 2 [sent before in 21]"),
-        (Frame(to=5, sender=3, sequence=21, ack=4, **frames.batch([(put, b"eight by")] * 3)),
-         "PUT and 2 more 3 -> 5 seq 21 ack 4 other 0")]
+        (Frame(to=5, sender=3, sequence=21, ack=4, **frames.batch([(SHORT, b"eight by")] * 3)),
+         "PUT and 2 more 3 -> 5 seq 21 ack 4 other 0"),
+        (Frame(to=5, sender=3, sequence=22, ack=4, **frames.one_put(SHORT, b"eight by")),
+         "PUT 3 -> 5 seq 22 at 0/8 ack 4 other 0")]
     rows = shown(tmp_path, [frame.encode() for frame, _ in cases], ["margay.arrived"])
     assert [row["_ws.col.Info"][0] for row in rows] == [info for _, info in cases]
     assert rows[3]["margay.arrived"] == ["19", "20", "21", "82"]
@@ -173,7 +188,10 @@ def test_what_is_wrong_is_marked(tmp_path):
     data = good.encode()
     signed = replace(good, crc=False).encode(KEY)
     wrong = bytes(16)
-    batch = Frame(to=5, sender=3, **frames.batch([(bytes(112), b"one"), (bytes(112), b"two")]))
+    batch = Frame(to=5, sender=3, **frames.batch([(SHORT, b"one"), (SHORT, b"two")]))
+    put = Frame(to=5, sender=3, **frames.one_put(SHORT, bytes(8)))
+    long = {"puts": 0, "message": bytes(112)}
+    none = frames.sealed(put.encode()[:56] + bytes(8) + put.encode()[64:])
     grant = Frame(to=5, sender=3, kind=GRANT).encode()
     cases = [(data, ""), (data[:40] + b"\1" + data[41:], "wrong checksum of the header"),
              (data[:5] + b"\7" + data[6:], "wrong checksum of the header"),
@@ -186,7 +204,17 @@ def test_what_is_wrong_is_marked(tmp_path):
              (grant[:54] + bytes(2) + grant[56:64], "not as long as it says"),
              (batch.encode(), ""), (replace(batch, messages=3).encode(), "messages that cannot be"),
              (replace(batch, offset=8).encode(), "messages that cannot be"),
-             (batch.encode()[:330] + b"!" + batch.encode()[331:], "wrong checksum of the header"),
+             (replace(batch, **long).encode(), "messages that cannot be"),
+             (batch.encode()[:170] + b"!" + batch.encode()[171:], "wrong checksum of the header"),
+             (put.encode(), ""), (put.encode()[:112] + b"x" * 8, ""),
+             (put.encode()[:111] + b"!" + put.encode()[112:], "wrong checksum of the header"),
+             (replace(put, crc=True).encode()[:-1] + b"!", "wrong checksum of the payload"),
+             (put.encode()[:111], "not as long as it says"),
+             (none, "messages that cannot be"),
+             (replace(put, messages=0, payload=b"").encode(), "messages that cannot be"),
+             *((replace(put, **wrong).encode(), "messages that cannot be") for wrong in (
+                 {"announce": 1}, {"lane": 1}, {"offset": 1}, {"length": 7}, {"payload": b""},
+                 {"length": 65, "payload": bytes(65)})),
              (signed, ""), (signed[:-1] + b"!", "wrong tag"),
              (replace(good, crc=False).encode(wrong), "wrong tag")]
     rows = shown(tmp_path, [raw for raw, _ in cases], ["margay.bad", "margay.stream"],

@@ -2,9 +2,9 @@
  * Frames by net/link/wire.c from the command line, for tests/test_wire.py: a line in,
  * a line out, numbers in decimal, bytes in hexadecimal, "-" for none.
  *
- *   W key to card sender card kind lane announce again over waits source destination sequence
- *     ack selective window other_ack other_window messages offset length part until reach
- *     refused payload_crc message payload   -> frame
+ *   W key to card sender card kind lane announce again over puts waits source destination
+ *     sequence ack selective window other_ack other_window messages offset length part until
+ *     reach refused payload_crc message payload   -> frame
  *   R key node frame    -> result, and if it is OK the same fields as after W's key
  *   T frames            -> the bytes of each frame, then ".", or "-" if the bytes after the last
  *                          one are not another frame
@@ -70,7 +70,15 @@ static uint32_t header_of(const struct wire *wire)
 {
 	if (wire->kind == WIRE_KIND_GRANT)
 		return WIRE_GRANT;
-	return wire->kind == WIRE_KIND_MSG && wire->messages ? WIRE_DATA : WIRE_HEADER;
+	if (wire->kind != WIRE_KIND_MSG || !wire->messages)
+		return WIRE_HEADER;
+	return wire->puts ? WIRE_PUT_DATA : WIRE_DATA;
+}
+
+/* The length of a message's header in this frame, which is a MSG. */
+static uint32_t message_bytes(const struct wire *wire)
+{
+	return wire->puts ? WIRE_PUT : WIRE_MESSAGE;
 }
 
 static void do_write(const uint8_t *key)
@@ -89,6 +97,7 @@ static void do_write(const uint8_t *key)
 	wire.announce = (uint8_t)number();
 	wire.again = (uint8_t)number();
 	wire.over = (uint8_t)number();
+	wire.puts |= (uint8_t)number();         /* the same bit: not both are 1 */
 	wire.waits = (uint8_t)number();
 	wire.source = (uint32_t)number();
 	wire.destination = (uint32_t)number();
@@ -109,8 +118,8 @@ static void do_write(const uint8_t *key)
 	bytes(message);
 	wire.bytes = bytes(payload);
 	header = header_of(&wire);
-	if (header == WIRE_DATA)
-		memcpy(frame + WIRE_HEADER + WIRE_ENTRY, message, WIRE_MESSAGE);
+	if (wire.kind == WIRE_KIND_MSG && wire.messages)
+		memcpy(frame + WIRE_HEADER + WIRE_ENTRY, message, message_bytes(&wire));
 	wire_write(frame, wire_get(to, 6), wire_get(from, 6), &wire);
 	if (key)
 		sign(key, header, wire.bytes);
@@ -126,17 +135,19 @@ static void do_write(const uint8_t *key)
 static void print_fields(const uint8_t *from, uint32_t node, const struct wire *w)
 {
 	int message = w->messages > 0, grant = w->kind == WIRE_KIND_GRANT;
+	int msg = w->kind == WIRE_KIND_MSG;
 
 	printf(" %u %u %u %u %u %u ", node, from[3], w->node, from[9], w->kind, w->lane);
-	printf("%u %u %u %u %u %u ", w->announce, w->again, w->over, w->waits, w->source,
-	       w->destination);
+	printf("%u %u %u %u %u ", w->announce, w->again, msg ? 0 : w->over, msg ? w->puts : 0,
+	       w->waits);
+	printf("%u %u ", w->source, w->destination);
 	printf("%u %u %" PRIu64 " %u ", w->sequence, w->ack, w->selective, w->window);
 	printf("%u %u %u ", w->other_ack, w->other_window, w->messages);
 	printf("%" PRIu64 " %" PRIu64 " ", message ? w->offset : 0, message ? w->length : 0);
 	printf("%u %u %u ", grant || w->kind == WIRE_KIND_BULK ? w->part : 0,
 	       grant ? w->until : 0, grant ? w->reach : 0);
 	printf("%" PRIu64 " ", w->refused);
-	print(w->message, message ? WIRE_MESSAGE : 0);
+	print(w->message, message ? message_bytes(w) : 0);
 	putchar(' ');
 	print(w->payload, w->bytes);
 }

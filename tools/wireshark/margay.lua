@@ -16,8 +16,9 @@ local margay = Proto("margay", "Margay frame")
 local folder = debug.getinfo(1, "S").source:match("^@?(.*[/\\])") or ""
 local sums = dofile(folder .. "margay_sums.lua")
 
-local HEADER, ENTRY, MESSAGE, DATA_HEADER, GRANT_HEADER = 64, 16, 112, 192, 80
-local BATCH_EACH = 128
+local HEADER, ENTRY, GRANT_HEADER = 64, 16, 80
+local MESSAGE, PUT = 112, 32    -- a message's header; the short one of a plain put
+local PUT_BYTES = 64            -- most payload of a plain put
 local MSG, GRANT, BULK, RESET = 1, 2, 3, 4
 local KINDS = { [MSG] = "MSG", [GRANT] = "GRANT", [BULK] = "BULK", [RESET] = "RESET" }
 local LANES = { [0] = "requests", [1] = "answers" }
@@ -40,7 +41,10 @@ local FRAME_FIELDS = {
 	{ "announce", 15, 1, "bool", "ANNOUNCE", 8, nil, 0x08 },
 	{ "lane", 15, 1, "uint8", "Lane", base.DEC, LANES, 0x10 },
 	{ "again", 15, 1, "bool", "AGAIN", 8, nil, 0x20 },
-	{ "over", 15, 1, "bool", "OVER or ORDINARY", 8, nil, 0x40 },
+	-- One bit with three meanings: RESET, GRANT, MSG.
+	{ "over", 15, 1, "bool", "OVER", 8, nil, 0x40 },
+	{ "ordinary", 15, 1, "bool", "ORDINARY", 8, nil, 0x40 },
+	{ "puts", 15, 1, "bool", "PUTS", 8, nil, 0x40 },
 	{ "waits", 15, 1, "bool", "WAITS", 8, nil, 0x80 },
 	{ "crc", 16, 4, "uint32", "Checksum of the header", base.HEX },
 	{ "payload_crc", 20, 4, "uint32", "Checksum of the payload", base.HEX },
@@ -90,6 +94,12 @@ local MESSAGE_FIELDS = {
 	{ "op_handle", 88, 8, "uint64", "Initiator's operation record", base.HEX },
 	{ "hdr_data", 96, 8, "uint64", "Header data", base.HEX },
 	{ "sequence", 104, 8, "uint64", "Number of the operation", base.DEC },
+}
+
+-- The fields of a plain put's short header: name, offset, bytes.
+local PUT_FIELDS = {
+	{ "pt_index", 0, 4 }, { "cookie", 4, 4 }, { "match_bits", 8, 8 }, { "offset", 16, 8 },
+	{ "hdr_data", 24, 8 },
 }
 
 local fields, all = {}, {}
@@ -181,7 +191,7 @@ local function follow(number, place, f)
 		local one = conversation(f)
 		local result = { stream = one.stream }
 		-- Things with a sequence number: frames of the flow, and parts of long messages.
-		local name = f.header == DATA_HEADER and f.sequence or
+		local name = f.carries and f.sequence or
 			f.kind == BULK and f.sequence .. "/" .. f.part
 		if name then
 			result.before = one.seen[name]
@@ -255,7 +265,7 @@ end
 local function check_sums(tvb, tree, f)
 	local covered = f.header + (f.several and f.payload or 0)
 	local header = f.ethernet .. raw(tvb, 14, 2) .. "\0\0\0\0" .. raw(tvb, 20, covered - 20)
-	local good, status = sums.checksum(header) == at(tvb, 16, 4):le_uint(), 2
+	local good, status = sums.checksum(header, f.header) == at(tvb, 16, 4):le_uint(), 2
 	local payload_crc = at(tvb, 20, 4):le_uint()
 	add_status(tvb, tree, "crc", good and 1 or 0)
 	if not good then
@@ -295,23 +305,51 @@ local function dissect_message(tvb, tree, place)
 	return name
 end
 
+-- A plain put's short header. What follows from the frame is shown too, so that filters find the
+-- put as any other.
+local function dissect_put(tvb, tree, f, place)
+	local sub = tree:add(margay, at(tvb, place, PUT), "Message: PUT")
+	for _, known in ipairs({ { "operation", 1 }, { "ack_request", 0 }, { "source_nid", f.from },
+			{ "target_nid", f.to }, { "length", at(tvb, place - ENTRY, 8):le_uint64() } }) do
+		sub:add(fields["message." .. known[1]], known[2]):set_generated()
+	end
+	for _, one in ipairs(PUT_FIELDS) do
+		sub:add_le(fields["message." .. one[1]], at(tvb, place + one[2], one[3]))
+	end
+	return "PUT"
+end
+
+-- Whether a frame with these flags and this number of messages may have such a first one.
+local function is_sound(f, length, offset)
+	if not f.puts then
+		return f.messages == 1
+	end
+	return not f.announce and f.lane == 0 and length <= UInt64(PUT_BYTES) and offset == UInt64(0) and
+		(f.several or length == UInt64(f.payload))
+end
+
 -- The messages of a frame, each after its length and its offset.
 local function dissect_messages(tvb, tree, f)
 	local place, last, n = HEADER, tvb:len() + ETHERNET, 0
-	while last - place >= ENTRY + MESSAGE do
+	local header = ENTRY + (f.puts and PUT or MESSAGE)
+	while last - place >= header do
 		local length, offset = at(tvb, place, 8):le_uint64(), at(tvb, place + 8, 8):le_uint64()
 		add(tvb, tree, "length", place - HEADER)
 		add(tvb, tree, f.announce and "part_bytes" or "offset", place - HEADER)
-		local name = dissect_message(tvb, tree, place + ENTRY)
-		place, n = place + ENTRY + MESSAGE, n + 1
+		local name = f.puts and dissect_put(tvb, tree, f, place + ENTRY) or
+			dissect_message(tvb, tree, place + ENTRY)
+		place, n = place + header, n + 1
 		if n == 1 then
 			f.name, f.length, f.place = name, tostring(length), tostring(offset)
+			if not is_sound(f, length, offset) then
+				break
+			end
 		end
 		local bytes, padded = last - place, last - place
 		if f.several then
 			bytes = length:tonumber()
 			padded = math.ceil(bytes / 8) * 8
-			if bytes > BATCH_EACH or offset ~= UInt64(0) or place + padded > last or
+			if bytes > PUT_BYTES or offset ~= UInt64(0) or place + padded > last or
 					raw(tvb, place + bytes, padded - bytes):find("[^%z]") then
 				break
 			end
@@ -350,7 +388,7 @@ local function dissect_fields(tvb, tree, f)
 	for _, name in ipairs({ "other_ack", "window", "other_window", "behind" }) do
 		add(tvb, tree, name)
 	end
-	if f.kind == MSG and f.header == HEADER and f.again then
+	if f.kind == MSG and not f.carries and f.again then
 		f.refused = add_numbers(tvb, tree, "refused", "refused_sequence", f.ack)
 	elseif f.kind == MSG then
 		add(tvb, tree, "messages")
@@ -377,7 +415,7 @@ end
 
 -- The fields of a MSG without its acknowledgements.
 local function says_messages(f, way)
-	if f.header == HEADER then
+	if not f.carries then
 		return "ack " .. way .. " " .. LANES[f.lane]
 	elseif f.several then
 		return string.format("%s and %d more %s seq %d", f.name, f.messages - 1, way, f.sequence)
@@ -394,20 +432,20 @@ local SAYS = {
 		return string.format("grant%s %s seq %d part %d to seq %d part %d%s",
 			f.again and " again" or "", way, f.sequence, f.part,
 			(f.sequence + f.reach) % 0x100000000, f["until"],
-			f.over and " to the ordinary card" or "")
+			f.bit6 and " to the ordinary card" or "")
 	end,
 	[BULK] = function(f, way)
 		return string.format("bulk%s %s seq %d part %d", f.again and " again" or "", way,
 			f.sequence, f.part)
 	end,
 	[RESET] = function(f, way)
-		return string.format("reset %s incarnation %d%s", way, f.source, f.over and " over" or "")
+		return string.format("reset %s incarnation %d%s", way, f.source, f.bit6 and " over" or "")
 	end,
 }
 
 -- The acknowledgements of MSG and GRANT. A window of 0 says nothing about the other lane.
 local function says_acks(f)
-	local text = " ack " .. f.ack .. (f.kind == MSG and f.header == HEADER and
+	local text = " ack " .. f.ack .. (f.kind == MSG and not f.carries and
 		" window " .. f.window or "") .. (f.waits and " waits" or "") ..
 		(f.sack ~= "" and " sack " .. f.sack or "")
 	return text .. (f.other_window > 0 and " other " .. f.other_ack or "")
@@ -422,11 +460,11 @@ local function info_of(f)
 end
 
 -- The length of this frame's header.
-local function header_of(kind, behind)
-	if kind == GRANT then
+local function header_of(f)
+	if f.kind == GRANT then
 		return GRANT_HEADER
 	end
-	return kind == MSG and behind > 0 and DATA_HEADER or HEADER
+	return f.carries and HEADER + ENTRY + (f.puts and PUT or MESSAGE) or HEADER
 end
 
 -- The fields that decide how the others are read.
@@ -438,7 +476,7 @@ local function read(tvb, ethernet)
 		to = ethernet:byte(5) * 256 + ethernet:byte(6),
 		version = at(tvb, 14, 1):uint(), kind = flags % 8,
 		announce = math.floor(flags / 8) % 2 == 1, lane = math.floor(flags / 16) % 2,
-		again = math.floor(flags / 32) % 2 == 1, over = math.floor(flags / 64) % 2 == 1,
+		again = math.floor(flags / 32) % 2 == 1, bit6 = math.floor(flags / 64) % 2 == 1,
 		waits = flags >= 128,
 		source = at(tvb, 24, 4):le_uint(), destination = at(tvb, 28, 4):le_uint(),
 		sequence = at(tvb, 32, 4):le_uint(), ack = at(tvb, 36, 4):le_uint(),
@@ -447,9 +485,10 @@ local function read(tvb, ethernet)
 		part = at(tvb, 56, 4):le_uint(),
 		messages = at(tvb, 56, 8):le_uint64():tonumber(),
 	}
-	f.header = header_of(f.kind, f.behind)
+	f.puts, f.carries = f.kind == MSG and f.bit6, f.kind == MSG and f.behind > 0
+	f.header = header_of(f)
 	f.payload = HEADER + f.behind - f.header
-	f.several = f.header == DATA_HEADER and f.messages ~= 1
+	f.several = f.puts and f.carries and f.messages ~= 1
 	return f
 end
 
@@ -464,7 +503,8 @@ end
 
 local function dissect(tvb, pinfo, tree, f, place)
 	add_nodes(tree, f)
-	for _, name in ipairs({ "version", "kind", "announce", "lane", "again", "over", "waits" }) do
+	local bit6 = f.kind == MSG and "puts" or f.kind == GRANT and "ordinary" or "over"
+	for _, name in ipairs({ "version", "kind", "announce", "lane", "again", bit6, "waits" }) do
 		add(tvb, tree, name)
 	end
 	if not SAYS[f.kind] or (f.version ~= 1 and f.version ~= 2) then
@@ -479,8 +519,10 @@ local function dissect(tvb, pinfo, tree, f, place)
 	local check = f.version == 2 and check_tag or check_sums
 	check(tvb, tree, f)
 	dissect_fields(tvb, tree, f)
-	if f.header == DATA_HEADER then
+	if f.carries then
 		dissect_messages(tvb, tree, f)
+	elseif f.puts then
+		mark_bad(tree, f, "messages that cannot be")
 	elseif f.payload > 0 then
 		tree:add(fields.payload, at(tvb, f.header, f.payload))
 	end

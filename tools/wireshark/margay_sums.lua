@@ -2,8 +2,6 @@
 -- from its own folder: CRC32C of payload, the checksum of headers, SipHash with the job's key.
 -- It does nothing by itself. Texts are Lua strings of bytes.
 
-local DATA_HEADER = 192
-
 -- Lua 5.2 has bit32, Wireshark's older ones bit, Lua 5.3 and later operators.
 local bits = bit32 or bit
 local xor = bits and bits.bxor or load("return function(a, b) return a ~ b end")()
@@ -44,15 +42,15 @@ local function product(x, y)
 		high * b + UInt64(middle:higher()) + UInt64(carried:higher())
 end
 
--- The checksum of a header, or of a whole batch.
-local function checksum(text)
+-- The checksum of a header of so many bytes, or of a whole batch that begins with it.
+local function checksum(text, header)
 	local factor = UInt64(0x7f4a7c15, 0x9e3779b9)
 	local low, high = UInt64(0x8aed2a6b, 0xb7e15162), factor
-	for n = 1, math.min(#text, DATA_HEADER), 16 do
+	for n = 1, header, 16 do
 		low, high = product(low:bxor(word(text, n)), high:bxor(word(text, n + 8)))
 	end
 	local state = low:bxor(high)
-	for n = DATA_HEADER + 1, #text, 8 do
+	for n = header + 1, #text, 8 do
 		low, high = product(state:bxor(word(text, n)), factor)
 		state = low:bxor(high)
 	end

@@ -227,6 +227,8 @@ def test_out_file_behind_many_files(margay, app, tmp_path):
     (("assert",), 134, "before\n"),
     (("raise", 15), 143, "before\n"),
     (("raise", 9), 137, "before\n"),
+    (("raise", 35), 163, "before\n"),
+    (("raise", 64), 192, "before\n"),
     (("caught-abort",), 134, "before\nno newlinecaught 6\n"),
 ], ids=lambda value: "-".join(map(str, value)) if isinstance(value, tuple) else None)
 def test_end(margay, app, way, status, printed):

@@ -23,7 +23,7 @@
 
 #define MISSING_NAMES 64u          /* after this many different names, no more lines */
 #define MISSING_NAME  40u
-#define SIGNALS       32u
+#define SIGNALS       65u          /* real-time ones included */
 
 typedef void (*handler)(void);     /* entry.asm calls each with its own arguments */
 

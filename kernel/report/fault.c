@@ -21,6 +21,8 @@
 #define CAUSE_BYTES 200u
 #define NULL_END    0x10000UL      /* addresses below are a null pointer plus an offset */
 #define LOW_END     APP_EVENTS
+#define ERROR_IDT   2u             /* of an error code: it names a vector */
+#define INT_OPCODE  0xcd           /* int: the vector follows */
 
 struct exception { const char *text; unsigned signal; };
 
@@ -38,8 +40,8 @@ static const struct exception exceptions[VECTOR_EXCEPTIONS] = {
 	[10] = { "invalid task segment", SIGNAL_BUS },
 	[11] = { "segment not present", SIGNAL_BUS },
 	[12] = { "stack segment fault (address not canonical)", SIGNAL_BUS },
-	[13] = { "general protection (privileged instruction, or address not canonical)",
-	         SIGNAL_SEGV },
+	[VECTOR_PROTECTION] = { "general protection (privileged instruction, or address not "
+	                        "canonical)", SIGNAL_SEGV },
 	[VECTOR_PAGE_FAULT] = { "page fault", SIGNAL_SEGV },
 	[16] = { "floating-point exception", SIGNAL_FPE },
 	[17] = { "misaligned access", SIGNAL_BUS },
@@ -119,12 +121,29 @@ static void describe_illegal(const struct trap_frame *frame, char *out, size_t b
 		            at[0], at[1], at[2], at[3], at[0] == 0x62 ? ", AVX-512" : "");
 }
 
+/* A general protection fault has an error code if a vector or a selector caused it (SDM vol. 3,
+ * 6.13). The vector is read from the instruction, as QEMU 7.2 puts twice its number there. */
+static void describe_protection(const struct trap_frame *frame, char *out, size_t bytes)
+{
+	const uint8_t *at = frame->cs & 3 ? user_range(frame->rip, 2, USER_READ) : NULL;
+
+	if (frame->error & ERROR_IDT && at && at[0] == INT_OPCODE)
+		format_text(out, bytes, "general protection (int 0x%02x: not for applications)", at[1]);
+	else if (frame->error && !(frame->error & ERROR_IDT))
+		format_text(out, bytes, "general protection (segment selector 0x%04lx: not for "
+		            "applications)", frame->error & 0xffff);
+	else
+		format_text(out, bytes, "%s", exceptions[VECTOR_PROTECTION].text);
+}
+
 unsigned fault_describe(const struct trap_frame *frame, char *out, size_t bytes)
 {
 	const struct exception *exception = &exceptions[frame->vector % VECTOR_EXCEPTIONS];
 
 	if (frame->vector == VECTOR_PAGE_FAULT)
 		describe_page_fault(frame, out, bytes);
+	else if (frame->vector == VECTOR_PROTECTION)
+		describe_protection(frame, out, bytes);
 	else if (frame->vector == VECTOR_ILLEGAL)
 		describe_illegal(frame, out, bytes);
 	else if (exception->text)

@@ -36,7 +36,7 @@ const char *signal_name(unsigned signal)
 
 	if (signal < sizeof(names) / sizeof(names[0]) && names[signal])
 		return names[signal];
-	return "another signal";
+	return signal < 32 ? "another signal" : "a real-time signal";
 }
 
 void report_registers(const struct trap_frame *f)

@@ -48,6 +48,8 @@ CASE fault_cli(void)         { __asm__ volatile("cli"); }
 CASE fault_msr(void)         { __asm__ volatile("wrmsr" : : "a"(0), "c"(0xc0000080), "d"(0)); }
 CASE fault_breakpoint(void)  { __asm__ volatile("int3"); }
 CASE fault_interrupt(void)   { __asm__ volatile("int $0x20"); }
+CASE fault_linux_call(void)  { __asm__ volatile("int $0x80" : : "a"(1)); }
+CASE fault_selector(void)    { __asm__ volatile("mov %0, %%ds" : : "r"(8)); }
 CASE fault_abort(void)       { abort(); }
 CASE fault_raise(void)       { raise(SIGTERM); sink = 4; }
 CASE fault_assert(void)      { assert(zero); }
@@ -117,7 +119,8 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
 	C(null), C(read_null), C(text), C(rodata), C(exec_stack), C(exec_heap), C(kernel),
 	C(kernel_write), C(kernel_jump), C(direct_map), C(peer_alias), C(events), C(noncanonical),
 	C(beyond), C(divide), C(illegal), C(avx512), C(privileged), C(port), C(cli), C(msr), C(breakpoint),
-	C(interrupt), C(abort), C(raise), C(assert), C(stack), C(frame), C(bad_frame), C(smashed),
+	C(interrupt), C(linux_call), C(selector), C(abort), C(raise), C(assert), C(stack), C(frame),
+	C(bad_frame), C(smashed),
 	C(syscall), C(deep),
 #undef C
 };

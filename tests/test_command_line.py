@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from harness import ROOT
+from harness import MARGAY, ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
 from margaylib import cli, console, grub, options  # noqa: E402
@@ -189,3 +189,54 @@ def test_names_that_are_not_utf8(monkeypatch, tmp_path):
         monkeypatch.setattr(sys, "stdout", out)
         assert cli.main("margay", ["cc", "-show", "a\udcff.c"]) == 0
     assert b" 'a\xff.c' " in (tmp_path / "out").read_bytes()
+
+
+def test_a_preset_that_asks_for_help(margay, app):
+    run = margay("run", app("hello"), env={"MARGAY_RUN_OPTIONS": "--help"}).status(125)
+    assert "did you mean --help" not in run.stderr
+    run.says("^margay: write margay run --help$")
+
+
+def test_a_preset_with_quotation_marks(margay, app):
+    run = margay("run", app("hello"), env={"MARGAY_RUN_OPTIONS": '--env "A=b c"'}).status(125)
+    run.says("quotation marks join none")
+
+
+@pytest.mark.parametrize("port", ["99:2", "0:2", f"{10 ** 20}:2"])
+def test_a_test_port_that_is_no_socket(margay, app, port):
+    run = margay("run", "-n", 2, "--link", "virtio", "--test-port", port, app("hello")).status(125)
+    run.says(f"^margay: error: --test-port {port}: descriptor {port[:-2]} is no open socket$")
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "abc"])
+def test_time_to_boot_that_is_none(margay, app, seconds):
+    run = margay("run", app("hello"), env={"MARGAY_BOOT_SECONDS": seconds}).status(125)
+    run.says(f"^margay: error: MARGAY_BOOT_SECONDS={seconds}: not a time$")
+
+
+def test_qemu_that_is_a_folder(margay, app, tmp_path):
+    run = margay("run", app("hello"), env={"MARGAY_QEMU": str(tmp_path)}).status(125)
+    run.says(f"^margay: error: {tmp_path} cannot be executed$")
+
+
+def test_relative_cache(margay, app, tmp_path):
+    """XDG's specification says that a relative one is to be ignored."""
+    env = {"XDG_CACHE_HOME": "relative", "HOME": str(tmp_path / "home")}
+    margay("run", app("hello"), env=env).ok()
+    margay("c++", "--where", env=env)
+    assert not (tmp_path / "relative").exists()
+
+
+@pytest.mark.parametrize("words", [
+    ["run", "--no-dir", "--output-dir", "o"], ["run", "--no-dir", "--file", "f"], ["run", "--dir", "."],
+    ["iso", "-o", "a.iso"]], ids=" ".join)
+def test_current_folder_that_was_removed(margay, app, words):
+    command = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
+    run = margay("-c", command, "sh", MARGAY, *words, app("hello"), program="/bin/sh").status(125)
+    run.says("^margay: error: the current folder has been removed$")
+
+
+def test_names_in_errors_that_are_not_utf8(margay):
+    command = "exec \"$0\" run \"$(printf 'a\\377')\""
+    run = margay("-c", command, MARGAY, program="/bin/sh").status(125)
+    assert b"a\xff: No such file" in run.err

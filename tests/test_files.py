@@ -147,6 +147,9 @@ def test_folder_that_cannot_be_shared(margay, app, tmp_path):
     for text in ("", ":", "a:b:c", "a:relative", "a:/b:rw"):
         margay("run", "--dir", text, app("hello")).status(125).says(
             r"margay: error: --dir .*not HOST\[:GUEST\]\[:ro\]")
+    for guest, bytes in (("n" * 256, 257), ("n/" * 2100 + "n", 4202)):
+        margay("run", "--dir", f"{tmp_path}:/{guest}", app("hello")).status(125).says(
+            f"its path in the nodes is too long: {bytes} bytes$")
     margay("run", "--no-dir", "--dir", tmp_path, app("hello")).status(125).says("contradict")
     margay("run", "--dir", f"{tmp_path}:/a", "--dir", ".:/a", app("hello")).status(125).says(
         "^margay: error: two folders at /a$")

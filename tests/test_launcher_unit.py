@@ -62,10 +62,19 @@ def test_sizes(text, wanted):
     assert options.size("--mem", text) == wanted
 
 
+@pytest.mark.parametrize("given, path", [
+    ("/a//b", "/a/b"), ("/a/../b", "/b"), ("/./a/", "/a"), ("//a", "/a"), ("/", ""), ("//", ""),
+    ("/..", ""), ("/a/./b:ro", "/a/b")])
+def test_path_of_a_shared_folder(given, path):
+    """The kernel compares it with paths that have no dots and no double slashes."""
+    assert options.parse(["--dir", f"/x:{given}", "app"]).dirs == [("/x", path, given.endswith(":ro"))]
+
+
 @pytest.mark.parametrize("words, cause", [
     (["-n", "0"], "out of range"), (["-n", "1025"], "out of range"), (["-n", "x"], "whole number"),
     (["-n"], "whole number"), (["--mem", "0"], "not a size"), (["--mem", "inf"], "not a size"),
-    (["--mem", "nan"], "not a size"), (["--mem", ""], "not a size"),
+    (["-n", "1_0"], "whole number"), (["-n", "\u0663"], "whole number"), (["--mem", "1_0"], "not a size"),
+    (["--timeout", "1_0"], "not a time"), (["--mem", "nan"], "not a size"), (["--mem", ""], "not a size"),
     (["--timeout", "nan"], "not a time"), (["--accel", "xen"], "not known"),
     (["--machine", "q36"], "not known"), (["--link", "e100"], "not known"),
     (["--link", "none"], "no launcher"), (["--env", "=x"], "no variable"),

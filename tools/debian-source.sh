@@ -32,7 +32,10 @@ sum=$3
 mkdir -p "$4"
 folder=$(cd "$4" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
-cache=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/margay
+case ${XDG_CACHE_HOME-} in
+/*) cache=$XDG_CACHE_HOME/margay ;;
+*) cache=${HOME:-/nonexistent}/.cache/margay ;; # a relative one does not count (as in paths.py)
+esac
 apt=$here/../build/$lists
 [ -f "$here/../Makefile" ] || apt=$folder/$lists         # installed
 

@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 from collections.abc import Callable
 
+from .paths import cache
+
 TYPE_CHECKING = False         # typing is slow to import
 if TYPE_CHECKING:
     from .image import Image
@@ -95,10 +97,8 @@ def probe_node(job: RunOptions, layout: Layout, qemu: str, spawn: str, image: Im
 
 
 def _cache() -> Path | None:
-    base = os.environ.get("XDG_CACHE_HOME")
-    if not base and os.environ.get("HOME"):
-        base = os.path.join(os.environ["HOME"], ".cache")
-    return Path(base) / "margay" / "accel.json" if base else None
+    folder = cache()
+    return folder / "accel.json" if folder else None
 
 
 def _boot_id() -> str:

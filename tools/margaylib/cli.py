@@ -173,6 +173,10 @@ def main(program: str, args: list[str]) -> int:
             _complain(MargayError(f"{error.strerror}", "this user may open too few: raise the limit "
                                   "(`ulimit -n 1024`)").text(program))
             return OWN_ERROR
+        if isinstance(error, FileNotFoundError) and error.filename is None:      # os.getcwd()
+            _complain(MargayError("the current folder has been removed",
+                                  "start margay in a folder that is there").text(program))
+            return OWN_ERROR
         import traceback
         _complain(traceback.format_exc() + f"{program}: error: this is a fault of margay itself\n")
         return OWN_ERROR
@@ -187,8 +191,9 @@ def _open_standard_descriptors() -> None:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     sys.stdout = sys.stdout or open(1, "w", closefd=False)
     sys.stderr = sys.stderr or open(2, "w", closefd=False)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="surrogateescape")     # names of files may be any bytes
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="surrogateescape")     # names of files may be any bytes
 
 
 def _discard_output() -> None:

@@ -8,7 +8,7 @@ import os
 from contextlib import suppress
 
 from .errors import MargayError
-from .options import RunOptions
+from .options import FILE_NAME_BYTES, PATH_BYTES, RunOptions
 
 MOST = 8                      # the kernel's PARAMETER_DIRS
 
@@ -32,7 +32,9 @@ def choose(options: RunOptions) -> None:
     for host, guest, _ in options.dirs:
         if sum(other == guest for _, other, _ in options.dirs) > 1:
             raise MargayError(f"two folders at {guest or '/'}", "name another one: --dir HOST:GUEST")
-        _check(host, "the current folder" if host == guest == here else f"--dir {host}")
+        name = "the current folder" if host == guest == here else f"--dir {host}"
+        _check(host, name)
+        _check_guest(guest, name)
     options.cwd = here
     for file in options.files:
         if file.name.startswith("../"):
@@ -53,6 +55,15 @@ def _check(host: str, name: str) -> None:
     if not os.access(host, os.R_OK | os.X_OK):
         raise MargayError(f"{name}: this folder cannot be read",
                           "name one that you may read, or use --no-dir")
+
+
+def _check_guest(guest: str, name: str) -> None:
+    """Raises a MargayError if no program of the nodes could name this path."""
+    path = os.fsencode(guest)
+    if len(path) > PATH_BYTES or any(len(part) > FILE_NAME_BYTES for part in path.split(b"/")):
+        raise MargayError(f"{name}: its path in the nodes is too long: {len(path)} bytes",
+                          f"give it a shorter one: --dir HOST:GUEST, with at most {PATH_BYTES} "
+                          f"bytes, and {FILE_NAME_BYTES} in a name")
 
 
 def _covers(guest: str, path: str) -> bool:

@@ -283,7 +283,7 @@ class Job:
     def say(self, text: str) -> None:
         """A line of the launcher, after the reports that led to it."""
         self.console.release()
-        self.printer.report(f"margay: {text}\n".encode("utf-8", "replace"))
+        self.printer.report(f"margay: {text}\n".encode("utf-8", "surrogateescape"))
 
     def kill_all(self) -> None:
         for node in self.nodes:

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 from .errors import MargayError
-from .paths import BUILD, ROOT, built, program
+from .paths import BUILD, ROOT, built, cache, program
 
 HIDDEN = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEFILES")
 
@@ -131,9 +131,7 @@ def library(language: Language, build: bool = True) -> Path:
 
 def _homes() -> tuple[Path, Path]:
     """Where it may be: with the other built parts, or in the user's cache."""
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(
-        os.environ.get("HOME") or "/nonexistent", ".cache")
-    return BUILD / "languages", Path(cache) / "margay/languages"
+    return BUILD / "languages", (cache() or Path("/nonexistent")) / "languages"
 
 
 _known: dict[str, str] = {}

@@ -14,6 +14,8 @@ from .errors import MargayError
 MAX_NODES = 1024
 MOST_ARGS = 1024              # the kernel's PARAMETER_ARGS, the application's name included
 MOST_ENV = 256                # the kernel's PARAMETER_ENV
+PATH_BYTES = 4095            # of a path in the nodes: the kernel's PARAMETER_PATH, without its NUL
+FILE_NAME_BYTES = 255        # of each name in it
 MOST_PATIENCE = 1 << 31      # seconds: for ever
 MOST_OUTS = 64                # FILE_OUT_LIMIT of kernel/files/handed.h
 LEAST_SLOTS, MOST_SLOTS = 64, 32768   # MARGAY_EVENT_SLOTS_* of margay/notes.h
@@ -312,6 +314,8 @@ def _lookup(table: tuple[Row, ...], name: str) -> Row | None:
 def _unknown(name: str, table: tuple[Row, ...], command: str) -> MargayError:
     from difflib import get_close_matches
     known = [known for row in table for known in row[0]] + ["--help", "--version"]
+    if name in ("--help", "--version"):
+        return MargayError(f"{name} is not an option of a job", f"write margay {command} {name}")
     near = get_close_matches(name, known, 1, 0.6) or get_close_matches("-" + name, known, 1, 0.7)
     cure = f"did you mean {near[0]}?  " if near else ""
     return MargayError(f"unknown option {name}", f"{cure}All options: margay {command} --help")
@@ -395,7 +399,7 @@ def size(name: str, text: str) -> int:
     if number[-1:] in units:
         number, factor = number[:-1], units[number[-1]]
     try:
-        count = int(float(number) * factor)
+        count = int(float(_plain(number)) * factor)
     except (ValueError, OverflowError):
         count = 0
     if count <= 0:
@@ -404,9 +408,16 @@ def size(name: str, text: str) -> int:
     return count
 
 
+def _plain(text: str) -> str:
+    """The text of a number. Python also takes 1_0 and other scripts' digits, which are mistakes."""
+    if not text.isascii() or "_" in text:
+        raise ValueError
+    return text
+
+
 def _number(name: str, text: str, low: int, high: int, cure: str) -> int:
     try:
-        number = int(text)
+        number = int(_plain(text))
     except ValueError:
         raise MargayError(f"{name} {text}: not a whole number",
                           f"give a number from {low} to {high}") from None
@@ -417,7 +428,7 @@ def _number(name: str, text: str, low: int, high: int, cure: str) -> int:
 
 def _seconds(name: str, text: str) -> float:
     try:
-        seconds = float(text)
+        seconds = float(_plain(text))
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < 1e9:
@@ -441,7 +452,8 @@ def _dir(name: str, text: str) -> tuple[str, str, bool]:
         raise MargayError(f"{name} {text}: not HOST[:GUEST][:ro]",
                           f"write {name} FOLDER, or {name} FOLDER:/path/in/the/nodes:ro")
     host = os.path.abspath(parts[0])
-    return host, parts[1].rstrip("/") if len(parts) == 2 else host, read_only
+    guest = os.path.normpath("/" + parts[1].lstrip("/")) if len(parts) == 2 else host
+    return host, guest.rstrip("/"), read_only
 
 
 def _add_file(options: RunOptions, name: str, text: str, out: bool) -> None:

@@ -29,10 +29,20 @@ def built(name: str) -> Path:
     return path
 
 
+def cache() -> Path | None:
+    """margay's folder in the user's cache; None: there is none. A relative XDG_CACHE_HOME does not
+    count, as its specification says: each folder would get a cache of its own."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if base.startswith("/"):
+        return Path(base) / "margay"
+    home = os.environ.get("HOME")
+    return Path(home) / ".cache" / "margay" if home else None
+
+
 def program(name: str, package: str) -> str:
     """The absolute path of a host program; the error names its Debian package."""
     if "/" in name:
-        if os.access(name, os.X_OK):
+        if os.access(name, os.X_OK) and os.path.isfile(name):
             return os.path.abspath(name)
         raise MargayError(f"{name} cannot be executed", "name an executable file")
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):

@@ -31,11 +31,16 @@ SERIAL_LINES = 12             # lines of a node that did not boot, in the messag
 def boot_seconds(nodes: int) -> float:
     """How long the nodes may take to reach main."""
     text = os.environ.get("MARGAY_BOOT_SECONDS")
+    if not text:
+        return 20.0 + nodes
     try:
-        return float(text) if text else 20.0 + nodes
+        seconds = float(text)
     except ValueError:
-        raise MargayError(f"MARGAY_BOOT_SECONDS={text}: not a number",
-                          "set it to seconds, like 60, or unset it") from None
+        seconds = 0.0
+    if not seconds > 0:           # nor is it not-a-number
+        raise MargayError(f"MARGAY_BOOT_SECONDS={text}: not a time",
+                          "set it to seconds, like 60, or unset it")
+    return seconds
 
 
 class Policy:
@@ -335,7 +340,7 @@ class Policy:
         if ended and self.ended_why:
             self.job.say(f"ended {ranks_text(ended)}: {self.ended_why}")
         if self.error is not None:
-            self.job.printer.report(self.error.text().encode("utf-8", "replace"))
+            self.job.printer.report(self.error.text().encode("utf-8", "surrogateescape"))
 
     def status(self) -> int:
         return job_status(self.outcomes(), self.first, self.override,

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Callable
 
@@ -36,7 +37,8 @@ def run(args: list[str]) -> int:
         raise
     if len(options.args) >= len(args):
         raise MargayError(f"MARGAY_RUN_OPTIONS: {options.app} is not an option",
-                          "the variable has options only, the command names the application")
+                          "the variable has options only, the command names the application;\n"
+                          "spaces separate its words, and quotation marks join none")
     folders.choose(options)
     return run_options(options)
 
@@ -45,6 +47,7 @@ def run_options(options: RunOptions, debug: Callable[[Job], None] | None = None)
     """Runs a job. `debug` (of `margay gdb`) attaches to it before it starts."""
     for note in options.notes:
         say(note)
+    check_ports(options)
     limit_descriptors(options)
     image = image_of(options)
     check_segment(options, image)
@@ -72,6 +75,18 @@ def run_options(options: RunOptions, debug: Callable[[Job], None] | None = None)
     if debug is not None:
         debug(job)
     return job.run()
+
+
+def check_ports(options: RunOptions) -> None:
+    """Before margay opens a file: that would take the number of a descriptor that is missing."""
+    for fd, port in options.test_ports:
+        try:
+            is_socket = stat.S_ISSOCK(os.fstat(fd).st_mode)
+        except (OSError, OverflowError):
+            is_socket = False
+        if not is_socket:
+            raise MargayError(f"--test-port {fd}:{port}: descriptor {fd} is no open socket",
+                              "open it before margay run, and let margay inherit it")
 
 
 def limit_descriptors(options: RunOptions) -> None:

@@ -218,6 +218,16 @@ long linux_pwritev(int fd, const struct iovec *parts, int count, off_t offset)
 	       write_parts(fd, parts, count, offset);
 }
 
+/* Whether the file's disk may have room for so many bytes more. statfs rounds down: one unit more
+ * may be there. */
+static int may_have_room(int fd, off_t bytes)
+{
+	struct statfs space;
+
+	return linux_statfs(fd, "", &space) < 0 || space.f_bsize <= 0 ||
+	       (uint64_t)bytes / (uint64_t)space.f_bsize <= space.f_bavail;
+}
+
 /* Extends the file by writing zeros after its end; holes before it stay. */
 long linux_fallocate(int fd, int mode, off_t offset, off_t bytes)
 {
@@ -235,6 +245,9 @@ long linux_fallocate(int fd, int mode, off_t offset, off_t bytes)
 	if (__builtin_add_overflow(offset, bytes, &end))
 		return -EFBIG;
 	result = linux_statat(fd, "", &found, AT_EMPTY_PATH);
+	/* Else it would fill the disk before it fails. */
+	if (result >= 0 && found.st_size < end && !may_have_room(fd, end - found.st_size))
+		return -ENOSPC;
 	while (result >= 0 && found.st_size < end) {
 		off_t n = end - found.st_size;
 

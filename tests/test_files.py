@@ -293,6 +293,19 @@ def test_full_disc(margay, app, tmp_path):
     run.prints("^works again$")
 
 
+RESERVED = f"reserve: error {ENOSPC}, size 0, then error 0, size 1000"
+
+
+@pytest.mark.nodes(1)
+def test_more_reserved_than_there_is(margay, app, tmp_path):
+    """posix_fallocate fails before it fills the disk."""
+    run = margay("run", "--no-prefix", app("file_cases"), "reserve", "/tmp/file").ok()
+    assert run.lines == [RESERVED]
+    run = in_small_disc(margay, tmp_path, '"$0" "$@"', "run", "--no-prefix", app("file_cases"),
+                        "reserve", "file").ok()
+    assert run.lines == [RESERVED]
+
+
 @pytest.mark.nodes(1)
 def test_full_memory(margay, app):
     run = margay("run", "--no-prefix", "--tmp", 2, app("file_cases"), "full", "/tmp/file").ok()

@@ -490,6 +490,20 @@ static void far_away(const char *path)
 	CHECK(!fstat(fd, &found) && found.st_size == 0);
 }
 
+/* reserve PATH: more than the disk has, which leaves the file as it is; then a little. */
+static void reserve(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT, 0644);
+	struct stat found;
+
+	printf("reserve: error %d", posix_fallocate(fd, 0, 1L << 60));
+	CHECK(!fstat(fd, &found));
+	printf(", size %ld", (long)found.st_size);
+	printf(", then error %d", posix_fallocate(fd, 0, 1000));
+	CHECK(!fstat(fd, &found));
+	printf(", size %ld\n", (long)found.st_size);
+}
+
 /* refused FROM ONTO: FROM cannot be renamed, and ONTO is open. */
 static void refused(const char *from, const char *onto)
 {
@@ -535,6 +549,8 @@ int main(int argc, char **argv)
 		swapped(text, argv[3], strtol(argv[4], NULL, 0));
 	else if (!strcmp(name, "far"))
 		far_away(text);
+	else if (!strcmp(name, "reserve"))
+		reserve(text);
 	else if (!strcmp(name, "refused") && argc > 3)
 		refused(text, argv[3]);
 	else if (!strcmp(name, "changes"))

@@ -240,3 +240,14 @@ def test_names_in_errors_that_are_not_utf8(margay):
     command = "exec \"$0\" run \"$(printf 'a\\377')\""
     run = margay("-c", command, MARGAY, program="/bin/sh").status(125)
     assert b"a\xff: No such file" in run.err
+
+
+def test_help_of_a_command_that_is_not_there(margay):
+    assert margay("help", "run").ok().stdout.startswith("usage: margay run ")
+    margay("help", "rum").status(125).says("^margay: did you mean margay run\\?$")
+
+
+def test_an_image_is_not_written_to_a_pipe(margay, app, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    run = margay("iso", app("hello"), "-o", "pipe").status(125)
+    run.says("^margay: error: -o pipe cannot be written$")

@@ -123,6 +123,7 @@ environment: MARGAY_CC and MARGAY_FORTRAN (compilers, of one version), XDG_CACHE
 """
 # The help of each command that compiles.
 COMPILERS = {"cc": CC_TEXT, "c++": CXX_TEXT, "fortran": FORTRAN_TEXT}
+COMMANDS = ("run", *COMPILERS, "gdb", "iso", "pxe")
 GDB_TEXT = """\
 usage: margay gdb [options] APP [arguments]
 
@@ -173,13 +174,21 @@ def main(program: str, args: list[str]) -> int:
             _complain(MargayError(f"{error.strerror}", "this user may open too few: raise the limit "
                                   "(`ulimit -n 1024`)").text(program))
             return OWN_ERROR
-        if isinstance(error, FileNotFoundError) and error.filename is None:      # os.getcwd()
+        if isinstance(error, FileNotFoundError) and _here_is_gone():
             _complain(MargayError("the current folder has been removed",
                                   "start margay in a folder that is there").text(program))
             return OWN_ERROR
         import traceback
         _complain(traceback.format_exc() + f"{program}: error: this is a fault of margay itself\n")
         return OWN_ERROR
+
+
+def _here_is_gone() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _open_standard_descriptors() -> None:
@@ -212,6 +221,8 @@ def _complain(text: str) -> None:
 def _command(args: list[str]) -> int:
     word, rest = (args[0], args[1:]) if args else ("", [])
     if word in ("", "-h", "-help", "--help", "help"):
+        if word == "help" and rest and rest[0] not in COMMANDS:
+            raise _unknown(rest[0])
         text = help_text(rest[0]) if word == "help" and rest else USAGE
         (sys.stdout if word else sys.stderr).write(text)
         return 0 if word else OWN_ERROR
@@ -295,12 +306,11 @@ def _rows(table: tuple[Row, ...]) -> str:
 
 def _unknown(word: str) -> MargayError:
     from difflib import get_close_matches
-    commands = ["run", *COMPILERS, "gdb", "iso", "pxe"]
-    near = get_close_matches(word, commands, 1, 0.5)
+    near = get_close_matches(word, COMMANDS, 1, 0.5)
     if near:
         cure = f"did you mean margay {near[0]}?"
     elif word.startswith("-") or os.path.isfile(word):
         cure = "to run an application: margay run -n N APP"
     else:
-        cure = f"commands: {', '.join(commands)}; see margay --help"
+        cure = f"commands: {', '.join(COMMANDS)}; see margay --help"
     return MargayError(f"unknown command {word}", cure)

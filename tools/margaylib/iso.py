@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from pathlib import Path
 
@@ -19,6 +20,11 @@ DISC_MODULES = ("iso9660 all_video part_acorn part_amiga part_apple part_bsd par
                 "part_gpt part_msdos part_plan part_sun part_sunpc")
 
 
+def _is_pipe(path: str) -> bool:
+    """An image is written out of order; xorriso would wait for a reader of a named pipe for ever."""
+    return os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode)
+
+
 def iso(args: list[str]) -> int:
     options = parse(args, "iso")
     image = image_of(options)
@@ -27,7 +33,7 @@ def iso(args: list[str]) -> int:
     check_files(options)
     check_outputs(options, image.path)
     folder = os.path.dirname(os.path.abspath(options.output))
-    if not os.access(folder, os.W_OK) or os.path.isdir(options.output):
+    if not os.access(folder, os.W_OK) or os.path.isdir(options.output) or _is_pipe(options.output):
         raise MargayError(f"-o {options.output} cannot be written",
                           "name a file in a folder that you may write")
     import subprocess

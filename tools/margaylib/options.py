@@ -263,8 +263,9 @@ class Words:
     def application(self, options: RunOptions, command: str) -> None:
         rest = self.args[self.at:]
         if not rest or not rest[0]:
+            arguments = "[-- arguments]" if command in GRUB_TABLES else "[arguments]"
             raise MargayError("the application's name is empty" if rest else "no application is named",
-                              f"usage: margay {command} [options] APP [arguments]")
+                              f"usage: margay {command} [options] APP {arguments}")
         options.app, options.args = rest[0], rest[1:]
         if command in GRUB_TABLES:
             # `iso APP -n N -o F.iso`: options may follow the application

@@ -148,7 +148,7 @@ def test_backtrace_and_abort(margay, program):
     assert run.lines == ["before", "after"]
     run.says(r"#\d+ 0x\w+ MAIN__ at .*ends\.f90:54$")
     run = margay("run", image, "abort").status(134)
-    run.says("ended by abort or raise, signal 6")
+    run.says("ended by abort, raise or kill, signal 6")
     run.says(r"#\d+ 0x\w+ MAIN__ at .*ends\.f90:52$")
 
 

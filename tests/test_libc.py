@@ -236,6 +236,11 @@ def test_end(margay, app, way, status, printed):
     assert run.stdout.rstrip("\n") == printed.rstrip("\n")
 
 
+def test_end_by_a_timer(margay, app):
+    run = margay("run", "-n", 1, app("libc_end"), "timer").status(142)
+    run.says(r"ended by alarm or a timer, as it has no handler, signal 14 \(SIGALRM\)$")
+
+
 def test_assert_names_the_place(margay, app):
     run = margay("run", "-n", 1, app("libc_end"), "assert").status(134)
     run.says(r"Assertion failed: argc == 99 \(.*libc_end\.c: main: \d+\)")

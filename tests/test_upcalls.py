@@ -148,6 +148,6 @@ def test_a_timer_replaced_at_any_moment(margay, app):
 def test_the_timer_ends_a_loop(margay, app):
     """The default action of SIGALRM, and a backtrace through it into the loop."""
     run = margay("run", app("timer"), "kills").status(128 + signal.SIGALRM)
-    run.says(r"ended by abort or raise, signal 14 \(SIGALRM\)$")
+    run.says(r"ended by alarm or a timer, as it has no handler, signal 14 \(SIGALRM\)$")
     run.says(r"#[0-9] 0x[0-9a-f]+ __signal_detour$")
     run.says(r"#[0-9] 0x[0-9a-f]+ main at .*timer\.c:\d+$")

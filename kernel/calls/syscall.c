@@ -54,7 +54,8 @@ int64_t sys_killed(uint64_t signal)
 {
 	if (signal < 1 || signal >= SIGNALS)
 		return -EINVAL;
-	report_call("ended by abort or raise", (unsigned)signal);
+	report_call(signal == SIGNAL_ALRM ? "ended by alarm or a timer, as it has no handler" :
+	            "ended by abort, raise or kill", (unsigned)signal);
 	end_by_signal((unsigned)signal);
 }
 

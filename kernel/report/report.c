@@ -30,7 +30,7 @@ const char *signal_name(unsigned signal)
 		[1] = "SIGHUP", [2] = "SIGINT", [SIGNAL_QUIT] = "SIGQUIT", [SIGNAL_ILL] = "SIGILL",
 		[SIGNAL_TRAP] = "SIGTRAP", [SIGNAL_ABRT] = "SIGABRT", [SIGNAL_BUS] = "SIGBUS",
 		[SIGNAL_FPE] = "SIGFPE", [9] = "SIGKILL", [10] = "SIGUSR1",
-		[SIGNAL_SEGV] = "SIGSEGV", [12] = "SIGUSR2", [13] = "SIGPIPE", [14] = "SIGALRM",
+		[SIGNAL_SEGV] = "SIGSEGV", [12] = "SIGUSR2", [13] = "SIGPIPE", [SIGNAL_ALRM] = "SIGALRM",
 		[15] = "SIGTERM",
 	};
 

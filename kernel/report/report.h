@@ -25,6 +25,6 @@ void report_call(const char *cause, unsigned signal);
 const char *signal_name(unsigned signal);
 
 enum { SIGNAL_QUIT = 3, SIGNAL_ILL = 4, SIGNAL_TRAP = 5, SIGNAL_ABRT = 6, SIGNAL_BUS = 7,
-       SIGNAL_FPE = 8, SIGNAL_SEGV = 11 };
+       SIGNAL_FPE = 8, SIGNAL_SEGV = 11, SIGNAL_ALRM = 14 };
 
 #endif

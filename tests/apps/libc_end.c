@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 static void handler(int signal)
@@ -31,6 +32,10 @@ int main(int argc, char **argv)
 		assert(argc == 99);
 	if (!strcmp(way, "raise"))
 		raise(atoi(argv[2]));
+	if (!strcmp(way, "timer")) {
+		setitimer(ITIMER_REAL, &(struct itimerval){ .it_value.tv_usec = 1000 }, NULL);
+		pause();
+	}
 	if (!strcmp(way, "caught-abort")) {
 		signal(SIGABRT, handler);
 		abort();

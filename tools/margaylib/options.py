@@ -227,6 +227,8 @@ def _take(options: RunOptions, row: Row, name: str, value: str | None, words: Wo
         value = value if value is not None else words.value(name)
     elif not row[1] and value is not None:
         raise MargayError(f"{name} takes no value", f"write {name} alone")
+    elif value == "":             # as when a shell's variable is not set
+        raise MargayError(f"{name}= has no value", f"write {name} alone, or {name}=VALUE")
     set_option(options, row[2], name, value or "")
 
 

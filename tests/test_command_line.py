@@ -251,3 +251,22 @@ def test_an_image_is_not_written_to_a_pipe(margay, app, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     run = margay("iso", app("hello"), "-o", "pipe").status(125)
     run.says("^margay: error: -o pipe cannot be written$")
+
+
+@pytest.mark.parametrize("name", ["margay", "mpicc"])
+def test_interrupts_while_modules_are_read(margay, tmp_path, name):
+    """They end the process at once: an exception in a destructor would be lost."""
+    command = tmp_path / name
+    command.write_bytes((ROOT / "tools" / name).read_bytes())
+    (tmp_path / "margaylib").mkdir()
+    (tmp_path / "margaylib" / "__init__.py").touch()
+    (tmp_path / "margaylib" / "cli.py").write_text(
+        "import os, signal\n"
+        "class Last:\n"
+        "    def __del__(self):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "Last()\n"
+        "def main(*args):\n"
+        "    print('went on')\n")
+    run = margay(str(command), program="/usr/bin/python3")
+    assert run.returncode == -signal.SIGINT and run.stdout == "", run.describe()

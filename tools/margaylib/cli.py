@@ -183,6 +183,13 @@ def main(program: str, args: list[str]) -> int:
         return OWN_ERROR
 
 
+def _raise_interrupts() -> None:
+    """Lets Ctrl-C unwind, so that temporary files are removed."""
+    import signal
+    if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def _here_is_gone() -> bool:
     try:
         os.getcwd()
@@ -220,6 +227,8 @@ def _complain(text: str) -> None:
 
 def _command(args: list[str]) -> int:
     word, rest = (args[0], args[1:]) if args else ("", [])
+    if word != "run":             # it has nothing to remove until it has handlers of its own
+        _raise_interrupts()
     if word in ("", "-h", "-help", "--help", "help"):
         if word == "help" and rest and rest[0] not in COMMANDS:
             raise _unknown(rest[0])

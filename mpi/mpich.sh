@@ -122,6 +122,8 @@ shared_windows.o: src/binding/c/rma/shared_windows.c
 	$(COMPILE) -c -o $@ $<
 connections.o: src/mpi/spawn/connections.c
 	$(COMPILE) -c -o $@ $<
+elements.o: src/mpi/datatype/elements.c
+	$(COMPILE) -c -o $@ $<
 end
 for goal in margay-sources margay-libraries; do
 	make -j"$jobs" $goal >>"$log" 2>&1 || fail "making $goal"
@@ -134,8 +136,8 @@ for file in include/mpi.h include/mpif.h include/mpi.mod include/mpi_f08.mod lib
 	lib/libmpifort.a lib/libmpicxx.a; do
 	[ -s "$work/install/$file" ] || fail "installing $file"
 done
-# replace NAME FOLDER MEMBER: compiles mpi/NAME.c, which includes a file of MPICH's FOLDER, in place of
-# the object MEMBER.
+# replace NAME FOLDER MEMBER: compiles mpi/NAME.c in MPICH's FOLDER, whose files it may include, in
+# place of the object MEMBER.
 replace() {
 	cp "$here/../mpi/$1.c" "$source/$2"
 	make "$1.o" >>"$log" 2>&1 || fail "compiling $1.c"
@@ -143,9 +145,11 @@ replace() {
 	ar d "$work/install/lib/libmpi.a" "$member" >>"$log" 2>&1 &&
 		ar r "$work/install/lib/libmpi.a" "$1.o" >>"$log" 2>&1 || fail "replacing $member"
 }
-# MPI_Win_allocate_shared with a check that this device leaves out, and connections that are refused.
+# MPI_Win_allocate_shared with a check that this device leaves out, connections that are refused,
+# and MPI_Get_elements. Another object of that name, without "lt", has the call itself.
 replace shared_windows src/binding/c/rma win_allocate_shared.o
 replace connections src/mpi/spawn spawn_impl.o
+replace elements src/mpi/datatype '^lt.*get_elements_x.o'
 # A tool between program and library (PMPI) defines some of these itself; in MPICH they are in one
 # object with all others.
 objcopy --wildcard --weaken-symbol='mpi_*_f08ts_' --weaken-symbol='mpi_*_f08_' \

@@ -48,6 +48,14 @@ def test_messages(margay, link):
     assert said.lines == ["messages: 5 rounds"]
 
 
+@pytest.mark.parametrize("link", ["shm", "virtio"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_elements(margay, link, seed):
+    """Derived datatypes of several basic types: received without an error, and counted."""
+    said = run(margay, "elements", 2, 400, seed, options=("--link", link))
+    assert said.lines == ["elements: 400 rounds"]
+
+
 def over_faults(margay, tmp_path, kind: str, name: str, seed: int, rounds: int) -> None:
     report = tmp_path / "run.json"
     run(margay, name, 3, rounds, seed, 20000 if name == "messages" else 300, timeout=LONG, options=(

@@ -56,8 +56,8 @@ UNWINDER_CALLS = ("pthread_once", "pthread_getspecific", "pthread_setspecific")
 OPENMP = Language("openmp", "OpenMP", "gcc", suffixes="", dialects="", archives="gomp")
 # So is MPI's. Its Fortran binding needs only the compiler, its C++ binding the C++ library.
 MPI = Language("mpi", "MPI", "gcc", suffixes="", dialects="", package="gcc g++ gfortran",
-               sources="mpi/mpich.sh mpi/shared_windows.c mpi/connections.c lib/pmi/pmi.h "
-               "lib/pmi/slurm/pmi.h")
+               sources="mpi/mpich.sh mpi/shared_windows.c mpi/connections.c mpi/elements.c "
+               "lib/pmi/pmi.h lib/pmi/slurm/pmi.h")
 # -lNAME to the language that has that library.
 ARCHIVES = {name: language for language in (*LANGUAGES.values(), OPENMP)
             for name in language.archives}

@@ -97,8 +97,8 @@ static MPI_Count elements_in(MPI_Datatype type)
 	return elements;
 }
 
-/* Basic elements in the first *bytes bytes of many of `type`. Leaves in *bytes those of an incomplete
- * last element. */
+/* Basic elements in the first *bytes bytes of many of `type`. Leaves in *bytes those of an
+ * incomplete last element. */
 static MPI_Count count_elements(MPI_Count *bytes, MPI_Datatype type)
 {
 	MPI_Count each = bytes_of(type), elements, block;

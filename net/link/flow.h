@@ -35,8 +35,9 @@ enum tx_flag {
 	TX_MEASURED = 0x04         /* srtt and rttvar are valid */
 };
 
-/* The sending half of a flow. Written by message.c, transmit.c, ack.c, timer.c and clock.c;
- * flow_reset resets both halves. The first frame of the maps is una. */
+/* The sending half of a flow. Written by message.c, transmit.c, ack.c, timer.c and clock.c, and by
+ * receive.c when the peer's incarnation becomes known; flow_reset resets both halves. The first
+ * frame of the maps is una. */
 struct flow_tx {
 	frame_map sacked;          /* frames that have arrived; bit 0: frame una is an announcement
 	                              that has arrived and waits for its payload */
@@ -64,8 +65,8 @@ enum rx_flag {
 	RX_ACK_NOW   = 0x02        /* an acknowledgement waits for room in the card */
 };
 
-/* The receiving half of a flow. Written by receive.c, reassemble.c, batch.c, and by frame.c when
- * an acknowledgement is sent. */
+/* The receiving half of a flow. Written by receive.c, reassemble.c, batch.c and timer.c, by frame.c
+ * and message.c when a frame acknowledges, and by bulk.c when a deferred acknowledgement is due. */
 struct flow_rx {
 	frame_map arrived;         /* bit i: frame expected + 1 + i has arrived */
 	frame_map refused;         /* bit i: frame expected + i was refused: the next bare ack says

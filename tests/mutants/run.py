@@ -37,7 +37,7 @@ LIMIT = 20             # seconds of processor time that the tests may take to no
 ASLEEP = 20            # times as long by the clock, for deadlocked threads
 SLOW = "concurrent"    # tests with this in their names run if no other has failed
 # Calls that tests with their own links intercept (tests/host/link_users.h, net/build.mk).
-WRAP = [f"-Wl,--wrap=link_port_{call}" for call in ("whole", "begin", "data", "end", "place",
+WRAP = [f"-Wl,--wrap=link_port_{call}" for call in ("whole", "put", "begin", "data", "end", "place",
                                                     "gather", "sent", "failed", "lost")]
 # In names: tests of net/link and net/frames.
 NEAR = ("link", "lanes", "bulk", "frames", "auth", "hostile", "wire", "aggregate", "batch")

@@ -343,10 +343,11 @@ TEST(wire_refuses_batches_that_cannot_be)
 
 TEST(wire_refuses_puts_that_cannot_be)
 {
-	const struct wire put = { .kind = WIRE_KIND_MSG, .messages = 1, .puts = 1, .source = 1,
+	const struct wire good = { .kind = WIRE_KIND_MSG, .messages = 1, .puts = 1, .source = 1,
 				  .window = 1, .length = WIRE_PUT_BYTES,
 				  .bytes = WIRE_PUT_BYTES };
-	struct wire wire = put;
+	struct wire wire = good, read;
+	uint32_t bytes;
 
 	CHECK_IS(reads(wire), WIRE_OK);
 	wire.length++;                                   /* a fragment */
@@ -355,24 +356,27 @@ TEST(wire_refuses_puts_that_cannot_be)
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
 	wire.puts = 0;
 	CHECK_IS(reads(wire), WIRE_OK);
-	wire = put;
+	wire = good;
 	wire.offset = 1;
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
-	wire = put;
+	wire = good;
 	wire.lane = 1;                                   /* not a request */
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
-	wire = put;
+	wire = good;
 	wire.announce = 1;
 	wire.offset = 1;
 	wire.bytes = 0;
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
-	wire = put;
+	wire = good;
 	wire.messages = wire.bytes = 0;                  /* of no message */
 	CHECK_IS(reads(wire), WIRE_NONSENSE);
-	wire = put;
-	wire.messages = 2;                               /* a batch of other messages */
-	wire.puts = 0;
-	CHECK_IS(reads(wire), WIRE_NONSENSE);
+	wire = good;
+	wire.messages = 2;                               /* a batch of other messages, without payload */
+	wire.puts = wire.length = 0;
+	wire.bytes = WIRE_ENTRY + WIRE_PUT;
+	bytes = put(&wire);
+	memset(frame + WIRE_DATA, 0, wire.bytes);
+	CHECK_IS(wire_read(frame, bytes, 7, 0, &read), WIRE_NONSENSE);
 }
 
 TEST(wire_reads_payload_that_lies_apart)

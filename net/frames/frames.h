@@ -54,7 +54,8 @@ uint64_t frames_bytes(const struct link_config *config, const struct block_limit
 
 /*
  * Connect the view's process to its cards, in `memory` (64-byte aligned). Sets the cards' context
- * and callbacks. `context` is the argument of the port functions. Null: as link_open.
+ * and callbacks. `context` is the argument of the port functions. Null: as link_open. All processes
+ * of the job have the same pid, uid and jid, as plain puts do not carry them.
  */
 struct frames *frames_open(void *memory, const struct link_config *config, struct nic *nic,
 			   struct nic *bulk, struct process_view *view, void *context);
@@ -66,8 +67,9 @@ struct frames *frames_open(void *memory, const struct link_config *config, struc
 int frames_start(struct frames *frames, const struct initiator_args *args);
 
 /*
- * The fast path of a short put to a known node, if initiator_fast_put accepts it: the whole
- * message, with its payload, is written where the card reads it.
+ * The fast path of a plain put: a short one without an ack to a known node, to the process with the
+ * caller's pid, if initiator_fast_put accepts it. The whole message, with its payload, is written
+ * where the card reads it.
  */
 enum frames_fast {
 	FRAMES_OTHER,              /* nothing has happened: call frames_start */

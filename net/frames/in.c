@@ -166,6 +166,7 @@ static int handle_get(struct frames *frames, const struct message *message)
 	return LINK_TAKE;
 }
 
+/* Messages with a long header. Not inlined: most have a short one. */
 __attribute__((noinline))
 int link_port_whole(void *context, uint32_t node, uint32_t lane, const void *header,
 		    const void *payload, uint32_t bytes)
@@ -196,8 +197,8 @@ int link_port_whole(void *context, uint32_t node, uint32_t lane, const void *hea
 /* A header in a frame, which may be at any multiple of 4. */
 typedef struct plain_put in_frame __attribute__((aligned(4)));
 
-/* This does what handle_short does. It is inlined here completely, as most messages are such: the
- * compiler drops the code for all others. */
+/* This does what handle_short does. deliver_inline is inlined here, and the compiler drops its code
+ * for all but puts. */
 __attribute__((flatten))
 int link_port_put(void *context, uint32_t node, const void *header, const void *payload,
 		  uint32_t bytes)

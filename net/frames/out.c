@@ -181,6 +181,7 @@ static struct link_message *unended(const struct frames *frames, handle_t op_han
 
 	if (op_handle == HANDLE_NONE || op >= frames->view->limits.ops)
 		return 0;
+	/* A plain put may use the record now: then its kind is OUT_NOTE. */
 	message = frames->by_op[op];
 	if (!message || header_of(message)->op_handle != op_handle ||
 	    sending_of(message)->kind != OUT_SEND || sending_of(message)->sent)

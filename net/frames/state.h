@@ -27,8 +27,8 @@ _Static_assert(sizeof(struct sending) <= LINK_USER_WORDS * sizeof(uint64_t), "it
 _Static_assert(sizeof(struct message) == LINK_HEADER_BYTES, "as sent");
 _Static_assert(DELIVER_OPERAND_BYTES <= LINK_ROOM_BYTES, "operands fit");
 
-/* The header of a plain put: a short one without an ack. Source and target, and the users of both,
- * are those of the flow, as all processes of a job have the same ids. The length is the payload's. */
+/* The header of a plain put (frames_fast_put). The source node is that of the frame. All other ids
+ * are the receiver's own, as all processes of a job have the same pid, uid and jid. */
 struct plain_put {
 	uint32_t pt_index, cookie; /* these and the next are those of struct message */
 	uint64_t match_bits, offset, hdr_data;

@@ -148,8 +148,10 @@ struct send {
 	struct link_message message;
 };
 _Static_assert(LINK_FRAME_BYTES == WIRE_HEADER + WIRE_ENTRY &&
-	       LINK_HEADER_BYTES == WIRE_MESSAGE && LINK_PUT_BYTES == WIRE_PUT &&
-	       LINK_FAST_BYTES == WIRE_PUT_BYTES, "a frame's headers are adjacent");
+	       LINK_FRAME_BYTES + LINK_HEADER_BYTES == WIRE_DATA &&
+	       LINK_FRAME_BYTES + LINK_PUT_BYTES == WIRE_PUT_DATA, "a frame's headers are adjacent");
+_Static_assert(LINK_HEADER_BYTES == WIRE_MESSAGE && LINK_PUT_BYTES == WIRE_PUT &&
+	       LINK_FAST_BYTES == WIRE_PUT_BYTES, "as on the wire");
 
 /* Where a message's frame begins in its record. A plain put's header is shorter, and it too ends
  * where the payload begins. */

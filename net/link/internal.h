@@ -92,8 +92,8 @@ void timer_give_up(struct link *link, struct flow *flow);
 
 /* ---- message.c ---- */
 
-/* Queue the short request in this room, which is in the next free record or in a batch. Returns
- * as link_fast_send does: 1 if the request has joined a batch that is still delayed. */
+/* Queue the plain put in this room, which is in the next free record or in a batch. Returns as
+ * link_fast_send does: 1 if the put has joined a batch that is still delayed. */
 __attribute__((noinline))
 int send_fast(struct link *link, struct link_room room, uint64_t now, uint32_t bytes);
 /* An unsignalled message is acknowledged and the card is done with it: free its record. */

@@ -221,8 +221,8 @@ struct link;
 /* A message of at most LINK_WHOLE_BYTES of payload. LINK_BUSY: the link delivers it again later. */
 int link_port_whole(void *context, uint32_t node, uint32_t lane, const void *header,
 		    const void *payload, uint32_t bytes);
-/* The same for a plain put: a request with a header of LINK_PUT_BYTES and at most LINK_FAST_BYTES of
- * payload. */
+/* The same for a plain put: a request with a header of LINK_PUT_BYTES and at most LINK_FAST_BYTES
+ * of payload. */
 int link_port_put(void *context, uint32_t node, const void *header, const void *payload,
 		  uint32_t bytes);
 /* A longer message begins. After LINK_TAKE link_port_data and link_port_end follow; after
@@ -279,13 +279,13 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 	      uint64_t length, int is_inline, uint32_t fragment);
 
 /*
- * The fast path of plain puts: short requests of whose end the user learns only if they fail
- * (unsignalled, as in RDMA), and whose header of LINK_PUT_BYTES leaves out what the flow knows.
- * link_fast_room returns memory for this header, 8-byte aligned, and right behind it for at most
- * LINK_FAST_BYTES of payload. `header` is null if there is no room now, or the node is not yet
- * known. The user fills it and calls link_fast_send, with no other call of the link in between, or
- * does nothing. link_port_gather and link_port_sent are not called for the message;
- * link_port_failed is called if it fails. The peer gets it by link_port_put.
+ * The fast path of plain puts: short requests with a header of LINK_PUT_BYTES, of which only
+ * failures are reported to the user (unsignalled, as in RDMA). link_fast_room returns memory for
+ * this header, 8-byte aligned, and right behind it for at most LINK_FAST_BYTES of payload. `header`
+ * is null if there is no room now, or the node is not yet known. The user fills it and calls
+ * link_fast_send, with no other call of the link in between, or does nothing. link_port_gather and
+ * link_port_sent are not called for the message; link_port_failed is called if it fails. The peer
+ * gets it by link_port_put.
  */
 struct link_room {
 	uint8_t *header;

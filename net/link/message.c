@@ -204,7 +204,7 @@ uint32_t link_sends_used(const struct link *link)
 	return link->sends.used;
 }
 
-/* ---- the fast path of short requests ---- */
+/* ---- the fast path of plain puts ---- */
 
 struct link_room link_fast_room(struct link *link, uint32_t node)
 {

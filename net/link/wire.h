@@ -50,9 +50,8 @@ enum wire_kind { WIRE_KIND_MSG = 1, WIRE_KIND_GRANT = 2, WIRE_KIND_BULK = 3, WIR
 #define WIRE_OVER       0x40u      /* RESET: the peer has given this node up, so everything that
                                       was sent so far has failed */
 #define WIRE_ORDINARY   0x40u      /* GRANT: send the parts to the ordinary card */
-#define WIRE_PUTS       0x40u      /* MSG with messages: all of them are plain puts. They are short
-                                      and whole, and so are their headers: without what the flow
-                                      knows */
+#define WIRE_PUTS       0x40u      /* MSG with messages: all of them are plain puts. Each is whole,
+                                      and has a short header */
 #define WIRE_WAITS      0x80u      /* MSG, GRANT: the next frame to be acknowledged is an
                                       announcement that has arrived and waits for its payload */
 

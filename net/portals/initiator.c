@@ -266,11 +266,12 @@ int initiator_fast_put(struct process_view *view, const struct initiator_args *a
 	/* No descriptor of pieces is fast. If a damaged block says so, its memory is one piece. */
 	if (grant_range(view, md, md->user.options & ~(uint32_t)MD_IOVEC, offset, length, 0, grant))
 		return 0;
-	if (message)
+	if (message) {
 		request(view, args, MESSAGE_PUT, length, message);
-	if (message && args->ack == ACK_YES && eq_lookup(view, md->user.eq_handle)) {
-		message->ack_request = ACK_YES;
-		message->eq_handle = md->user.eq_handle;
+		if (args->ack == ACK_YES && eq_lookup(view, md->user.eq_handle)) {
+			message->ack_request = ACK_YES;
+			message->eq_handle = md->user.eq_handle;
+		}
 	}
 	if (threshold > 0)
 		md->user.threshold = threshold - 1;

@@ -1,7 +1,8 @@
 /*
  * The message header: what one kernel tells another one about an operation. Only kernels make and
  * read it (rule 28). Of an application's data it contains only arguments of the call. 112 bytes,
- * little-endian; in shared memory it is passed by pointer, in a frame it is copied unchanged.
+ * little-endian; in shared memory it is passed by pointer, in a frame it is copied unchanged. Of a
+ * plain put only five fields are sent (net/frames/state.h).
  *
  * The source is the sender of this message, the target its receiver. In an ACK or REPLY they are
  * those of the request, swapped.

@@ -1,5 +1,5 @@
 /*
- * Plain puts over frames: their headers have no names, as the flow knows them.
+ * Plain puts over frames: their headers carry no ids of processes and users.
  */
 #include "world.h"
 
@@ -13,7 +13,7 @@ static void check_events(struct world *w, handle_t eq, uint64_t offset)
 	CHECK_IS(next(w, 0, eq), EVENT_PUT_START);
 	CHECK_IS(next(w, 0, eq), EVENT_PUT_END);
 	CHECK(event->initiator.nid == 1 && event->initiator.pid == 1);
-	CHECK(event->uid == w->views[1].uid && event->jid == w->views[1].jid);
+	CHECK(event->uid == w->views[0].uid && event->jid == w->views[0].jid);
 	CHECK_IS(event->match_bits, 5);
 	CHECK_IS(event->hdr_data, 0xabcdef);
 	CHECK_IS(event->rlength, 8);
@@ -26,19 +26,26 @@ TEST(frames_know_whom_a_plain_put_is_from_and_for)
 {
 	struct netsim_config network = netsim_defaults(PROCESSES, 21);
 	struct link_config config = link_defaults(0, PROCESSES, 1000);
+	struct initiator_args args;
 	struct fabric fabric;
 	struct world w;
 	handle_t eq, md;
 
 	world_open(&w, &test_limits);
+	w.views[1].uid++;                                /* no job has that: it is not sent */
 	fabric_open(&fabric, w.views, PROCESSES, &network, &config);
 	eq = new_eq(&w, 0, 16);
 	attach(&w, 0, new_me(&w, 0, 5), memory(0, WORDS, MD_OP_PUT | MD_MANAGE_REMOTE, eq),
 	       UNLINK_NEVER);
 	md = bind(&w, 1, memory(0, 8, 0, HANDLE_NONE), UNLINK_NEVER);
-	for (uint32_t i = 0; i < 3; i++) {               /* the first one makes the peers known */
-		struct initiator_args args = to(md, 0, 5);
-
+	args = to(md, 0, 5);                             /* a full header: the peer is not known yet */
+	CHECK_IS(fabric_start(&fabric, 1, &args), PORTALS_OK);
+	CHECK(fabric_settle(&fabric, LONG_NS));
+	CHECK_IS(next(&w, 0, eq), EVENT_PUT_START);
+	CHECK_IS(next(&w, 0, eq), EVENT_PUT_END);
+	CHECK_IS(w.event.uid, w.views[1].uid);
+	for (uint32_t i = 0; i < 3; i++) {
+		args = to(md, 0, 5);
 		args.remote_offset = 8 * i;
 		CHECK_IS(fabric_start(&fabric, 1, &args), PORTALS_OK);
 		args.target_pid = 2;

@@ -305,7 +305,7 @@ static uint32_t invent(struct attack *a, uint32_t node, uint8_t *frame)
 		     roll(a, 4) != 0 : roll(a, 16) == 0);
 	wire_address(from, STRANGER, 0);
 	wire_write(frame, wire_get(to, 6), wire_get(from, 6), &wire);
-	if (wire.messages > 1) {
+	if (wire.messages > 1 && wire.puts) {
 		struct nic_piece whole = { frame, bytes };
 
 		wire_sum_batch(frame, &whole, 1);

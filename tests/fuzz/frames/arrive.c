@@ -137,7 +137,8 @@ static void arrive_one(const struct step *step, uint32_t node, int on_bulk, stru
 	if (is_batch) {
 		if (step->flags & 16)
 			frame[header + step->offset % wire->bytes] ^= (uint8_t)step->value;
-		wire_sum_batch(frame, &whole, 1);
+		if (wire->puts)
+			wire_sum_batch(frame, &whole, 1);
 	}
 	if (step->incarnation & 0x80)
 		frame[WIRE_KIND] ^= (uint8_t)step->value;
@@ -227,7 +228,7 @@ void arrive(const struct step *step, int on_bulk)
 		wire.bytes = step->flags & 32 ? step->length % (WIRE_TAIL_BYTES + 8) : 0;
 		wire.length = wire.offset + step->length % 2048 + wire.bytes;
 	}
-	if (wire.kind == WIRE_KIND_MSG)
+	if (shape == DATA || shape == ANNOUNCEMENT || shape == BATCH)
 		wire.puts = shape == BATCH ? !(step->flags & 4) :
 			shape == DATA && !(step->how & 8) && step->flags & 4;
 	if (shape == BATCH) {

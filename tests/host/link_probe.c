@@ -111,8 +111,10 @@ static uint32_t on_place(void *context, struct link_target *target, uint64_t at,
 	struct probe *p = context;
 
 	(void)most;
+	if (!p->place)
+		return 0;
 	pieces[0] = (struct nic_piece){ p->place + p->apart * target->room[0] + at, bytes };
-	return p->place != 0;
+	return 1;
 }
 
 static void note_one(struct probe *p, const uint8_t *frame, uint32_t bytes, const uint8_t *key)

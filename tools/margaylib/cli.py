@@ -186,7 +186,7 @@ def main(program: str, args: list[str]) -> int:
 def _raise_interrupts() -> None:
     """Lets Ctrl-C unwind, so that temporary files are removed."""
     import signal
-    if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

@@ -285,7 +285,7 @@ FRAGMENT = Frame(to=1, sender=2, messages=1, length=8, payload=bytes(8))
 
 
 def long_batch() -> bytes:
-    """The payload of a batch whose messages have the long header."""
+    """The payload of a batch of messages with long headers."""
     return b"x" + bytes(7) + (1).to_bytes(16, "little") + bytes(112) + b"x" + bytes(7)
 
 

@@ -8,7 +8,7 @@
  * The program leaves fm.kept units of a ring to handlers, and sends nothing while a handler waits for
  * credit of that ring. So ranks that flood each other with requests do not deadlock, if each request
  * and each answer is one packet and no answer is longer than its request. Suppose that they did. Of
- * the ranks that wait for each other, take the one whose program was the last to send. From then on
+ * the ranks that wait for each other, consider the last one in which the program sent. From then on
  * its handlers only answer requests that were in its rings: at most fm.units - fm.kept units from each
  * rank. The answers fit into fm.kept units, with what they skip once at the ring's end. So these
  * handlers do not wait, and the rank takes all packets.

@@ -164,7 +164,7 @@ static uint32_t flows_before(const struct link *link, uint32_t index)
 	return send_at(link, index)->flow - link->bulk.sent_flow - 1;
 }
 
-/* The message whose part is next. Flows take turns, part by part. So a receiver that grants much or
+/* The message of the next part. Flows take turns, part by part. So a receiver that grants much or
  * often does not delay the parts for others. Within a flow the order is that of the list. */
 static uint32_t next_message(const struct link *link)
 {

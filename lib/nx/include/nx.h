@@ -140,8 +140,8 @@ long masktrap(long state);
 /*
  * msgwait waits until the operation has ended, and frees the id. msgdone returns 0 if it has not
  * ended; otherwise it frees the id and returns 1. msgignore frees the id once the operation has
- * ended; its errors end the program. msgcancel takes back a receive whose message has not come, and
- * a send that waits for slots; of isendrecv and of a send to node -1, all parts that are still so.
+ * ended; its errors end the program. msgcancel takes back a receive before its message has come, and
+ * a send that waits for slots; of isendrecv and of a send to node -1, all parts of these two kinds.
  * Messages that have left arrive. It waits for what it cannot take back: a message that is arriving
  * here, and a long one that the receiver knows of, until it has taken it. Then the id is free, and
  * the buffers may be used again.

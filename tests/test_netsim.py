@@ -159,6 +159,26 @@ def test_long_messages_go_by_bulk_cards(nodes, messages, faults):
     assert " 0 failed" in text
 
 
+@pytest.mark.parametrize("nodes, bandwidth, least", [
+    (2, 10_000_000, 1.5), (2, 1_000_000, 15),
+    (8, 10_000_000, 3), (8, 1_000_000, 30)])
+def test_slow_links_carry_little_twice(nodes, bandwidth, least):
+    """Messages of 500 KB over slow links, to each other or to one node, take less than 1.5 times as
+    long (simulated) as their bytes. A part takes up to 66 ms, longer than most timeouts."""
+    text = run("netsim", nodes, 63, seed(), "announce=65536", "fixed=500000", "busy=0",
+               "mtu=65500", f"bandwidth={bandwidth}", *(["incast=1"] if nodes > 2 else []))
+    assert " 0 failed" in text
+    assert float(re.search(r"([0-9.]+) simulated s", text)[1]) < 1.5 * least
+
+
+@pytest.mark.parametrize("nodes", [4, 8, 16])
+def test_slow_links_lose_no_peer(nodes):
+    """Each sends to all others: a part waits behind those to others, at most for seconds."""
+    text = run("netsim", nodes, 64, seed(), "announce=65536", "fixed=500000", "busy=0", "mtu=65500",
+               "bandwidth=1000000")
+    assert " 0 failed" in text
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("rate", [1000, 10_000, 50_000, 200_000])
 @pytest.mark.parametrize("pair", [(a, b) for a in FAULTS for b in FAULTS if a < b],

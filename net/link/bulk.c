@@ -20,6 +20,8 @@
 #define LOSSY_POSTED  16u          /* most buffers posted after a loss: a lost part is sent again
                                       behind those that were granted, and all these are moved */
 #define FEW_POSTED    8u           /* buffers posted at which more are posted and granted */
+#define MOST_PATIENCE 3u           /* most doublings of the timeouts of a turn, one for each turn
+                                      in which nothing arrived */
 #define MOST_PASSES   8u           /* most doublings of the backoff before another turn */
 
 static uint32_t least_of(uint32_t a, uint32_t b)
@@ -29,10 +31,13 @@ static uint32_t least_of(uint32_t a, uint32_t b)
 
 uint64_t bulk_timeout(const struct link *link)
 {
-	uint64_t ns = link->config.least_timeout + 2ull * link->bulk.trip;
+	const struct bulk *bulk = &link->bulk;
+	uint64_t most = link->config.most_timeout << bulk->patience;
+	uint64_t ns = bulk->trip ? link->config.least_timeout + 2ull * bulk->trip :
+		link->config.first_timeout;
 
-	ns <<= link->bulk.tries;
-	return ns < link->config.most_timeout ? ns : link->config.most_timeout;
+	ns <<= bulk->tries + bulk->patience;
+	return ns < most ? ns : most;
 }
 
 /* ---- flows that wait for a turn ---- */
@@ -235,6 +240,16 @@ static int is_sent(const struct assembly *assembly)
 	return assembly->granted < assembly->sent;
 }
 
+/* The most buffers to post now. The parts under way need less than the longest timeout to arrive:
+ * on a slow link more of them would delay all other frames beyond their timeouts. */
+static uint32_t most_posted(const struct link *link)
+{
+	const struct bulk *bulk = &link->bulk;
+	uint32_t most = bulk->lossy ? least_of(LOSSY_POSTED, bulk->most) : bulk->most;
+
+	return least_of(most, 1 + (uint32_t)(link->config.most_timeout / (bulk->gap + 1)));
+}
+
 /* Post a buffer for the next part of this message: 1, or 0 if that is not possible now. If no
  * buffer at all can be posted, parts of one message are granted for the ordinary card instead. */
 static int add(struct link *link, uint32_t index)
@@ -248,8 +263,7 @@ static int add(struct link *link, uint32_t index)
 		(bulk->unreported + 1 >= least_of(least, bulk->most / 2) &&
 		 assembly->granted + 1 == assembly->parts);
 
-	if (granted(bulk) == BULK_BUFFERS ||
-	    posted(bulk) >= (bulk->lossy ? least_of(LOSSY_POSTED, bulk->most) : bulk->most))
+	if (granted(bulk) == BULK_BUFFERS || posted(bulk) >= most_posted(link))
 		return 0;
 	*buffer = (struct buffer){ .assembly = (uint16_t)index, .part = assembly->granted,
 				   .holds = BUFFER_FREE, .at = PART_MISSING,
@@ -279,13 +293,14 @@ static int add(struct link *link, uint32_t index)
 /* Whether it is time to post more buffers: few are left or, when a part has `landed`, about half
  * of those after the last grant. So one grant covers many parts. After a loss there may be only a
  * message's buffers, fewer than a round trip takes: then a quarter of them is granted at once. */
-static int are_few(const struct bulk *bulk, int landed)
+static int are_few(const struct link *link, int landed)
 {
+	const struct bulk *bulk = &link->bulk;
 	uint32_t n = posted(bulk), share = bulk->lossy ? 4 : 2;
 
 	if (bulk->copied && granted(bulk) > 0)
 		return 0;
-	return n <= least_of(FEW_POSTED, bulk->most / 2) ||
+	return n <= least_of(FEW_POSTED, most_posted(link) / 2) ||
 	       (landed && n + least_of(bulk->most, bulk->level) / share <= bulk->level);
 }
 
@@ -294,11 +309,11 @@ static int are_few(const struct bulk *bulk, int landed)
 static int extend(struct link *link, int landed, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;
-	uint32_t before = bulk->next, spent = bulk->spent, from = bulk->oldest;
+	uint32_t before = bulk->next, spent = bulk->spent;
 	int was_empty = granted(bulk) == 0, again = 0;
 	uint32_t index = first_incomplete(link, link->flows[bulk->flow].rx.assembly);
 
-	if (!are_few(bulk, landed))
+	if (!are_few(link, landed))
 		return 1;
 	while (index != NO_RECORD && !(bulk->first != NO_RECORD && bulk->spent >= SHARE_PARTS)) {
 		const struct assembly *assembly = assembly_at(link, index);
@@ -315,9 +330,7 @@ static int extend(struct link *link, int landed, uint64_t now)
 		bulk->level = posted(bulk);
 		if (spent > 0)
 			release_answers(link);
-		while (buffer_of(bulk, from)->at != PART_MISSING)
-			from++;
-		bulk_send_grant(link, again ? before : from, bulk->next, again);
+		bulk_send_grant(link, again ? before : first_missing(bulk), bulk->next, again);
 		bulk->at = now + bulk_timeout(link);
 		if (was_empty)
 			bulk->granted_at = now;
@@ -328,12 +341,15 @@ static int extend(struct link *link, int landed, uint64_t now)
 void bulk_run(struct link *link, uint64_t now, int landed)
 {
 	struct bulk *bulk = &link->bulk;
+	const struct assembly *first;
 
 	for (;;) {
 		if (bulk->flow == NO_FLOW) {
 			if (bulk->first == NO_RECORD)
 				break;
-			bulk->flow = assembly_at(link, bulk->first)->flow;
+			first = assembly_at(link, bulk->first);
+			bulk->flow = first->flow;
+			bulk->patience = (uint8_t)least_of(first->passes, MOST_PATIENCE);
 			bulk_leave_queue(link, bulk->first);
 			bulk->spent = bulk->tries = 0;
 			bulk->shared_from = now;

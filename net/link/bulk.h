@@ -25,6 +25,16 @@ static inline struct buffer *buffer_of(struct bulk *bulk, uint32_t number)
 	return &bulk->buffers[number % BULK_BUFFERS];
 }
 
+/* The number of the oldest buffer whose part has not arrived; bulk->next: there is none. */
+static inline uint32_t first_missing(struct bulk *bulk)
+{
+	uint32_t number = bulk->oldest;
+
+	while (number != bulk->next && buffer_of(bulk, number)->at != PART_MISSING)
+		number++;
+	return number;
+}
+
 static inline struct assembly *assembly_at(const struct link *link, uint32_t index)
 {
 	return record_at(&link->assemblies, index);

@@ -22,25 +22,31 @@
 #include "../port.h"
 
 #define RESEND_TRIES  2u           /* timeouts before parts that were sent are sent again */
-#define MOST_TRIES    5u           /* timeouts that end the turn */
+#define MOST_TRIES    5u           /* timeouts that end the turn while others wait */
 #define LOSSY_PARTS   512u         /* parts to land in place before buffers may share memory */
-#define MOST_TRIP     100000000u   /* ns: longest trip that is measured */
+#define MOST_TRIP     100000000u   /* ns: longest trip or gap that is measured */
 #define NO_PART       BULK_BUFFERS /* in place of a buffer's index: not an expected part */
 
-/* A new part of this turn has arrived: measure the trip, and restart the timer. */
-static void progress(struct link *link, uint64_t now)
+static uint32_t smoothed(uint32_t ns, uint64_t sample)
+{
+	if (sample > MOST_TRIP)
+		sample = MOST_TRIP;
+	return ns ? (uint32_t)((7ull * ns + sample) / 8) : (uint32_t)sample;
+}
+
+/* A new part of this turn has arrived: measure, and restart the timer. The first part after a grant
+ * measures the trip, if it was sent once (Karn's rule). After a timeout the time of a lost grant may
+ * be included: that counts only if no trip is known. */
+static void progress(struct link *link, int again, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;
 
-	if (bulk->granted_at) {
-		uint64_t sample = now - bulk->granted_at;
-
-		if (sample > MOST_TRIP)
-			sample = MOST_TRIP;
-		bulk->trip = bulk->trip ? (uint32_t)((7ull * bulk->trip + sample) / 8) :
-			(uint32_t)sample;
-		bulk->granted_at = 0;
-	}
+	if (!bulk->granted_at)
+		bulk->gap = smoothed(bulk->gap, now - bulk->landed_at);
+	else if (!again && (bulk->tries == 0 || bulk->trip == 0))
+		bulk->trip = smoothed(bulk->trip, now - bulk->granted_at);
+	bulk->granted_at = 0;
+	bulk->landed_at = now;
 	bulk->tries = 0;
 	bulk->at = now + bulk_timeout(link);
 }
@@ -104,6 +110,21 @@ static void grant_again(struct link *link, uint32_t than, int again)
 	}
 	if (from != number)
 		bulk_send_grant(link, from, number, again);
+}
+
+/* Grant all missing parts again: `after` is at most BULK_BUFFERS beyond `next`. */
+static void grant_all_again(struct link *link, int again)
+{
+	grant_again(link, link->bulk.next + BULK_BUFFERS, again);
+}
+
+/* Let the first missing part be sent again. */
+static void resend_first(struct link *link)
+{
+	uint32_t number = first_missing(&link->bulk);
+
+	if (number != link->bulk.next)
+		bulk_send_grant(link, number, number + 1, 1);
 }
 
 /* ---- moves ---- */
@@ -236,7 +257,8 @@ static uint32_t find_landed(struct link *link, const uint8_t *header, uint32_t b
 }
 
 /* The part of a buffer has arrived. `again`: it was sent more than once. If it was sent once and is
- * not the oldest missing part, earlier ones that were sent before it are lost. */
+ * not the oldest missing part, earlier ones that were sent before it are lost. If a timeout has
+ * requested it, all were sent before it. */
 static void arrive(struct link *link, uint32_t part, int again, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;
@@ -244,7 +266,9 @@ static void arrive(struct link *link, uint32_t part, int again, uint64_t now)
 
 	if (!again && number != bulk->oldest)
 		grant_again(link, number, 1);
-	progress(link, now);
+	else if (again && bulk->tries >= RESEND_TRIES)
+		grant_all_again(link, 1);
+	progress(link, again, now);
 }
 
 /* The card has filled the oldest posted buffer. */
@@ -322,19 +346,23 @@ void bulk_pulled(struct link *link, struct flow *flow, const struct wire *wire, 
 
 /* ---- time, and the end of a peer ---- */
 
-/* Each part that lands restarts the timer. So a peer that sends few and late could keep its turn:
- * while others wait, a timeout ends a turn that takes long. */
-static int is_slow(const struct link *link, uint64_t now)
+/* Whether a timeout ends the turn: others wait, and this peer sends nothing. Each part that lands
+ * restarts the timer, so a peer could send few and late: then a turn that takes long ends too. */
+static int is_over(const struct link *link, uint64_t now)
 {
-	return link->bulk.first != NO_RECORD &&
-	       now - link->bulk.shared_from >= link->config.most_timeout;
+	const struct bulk *bulk = &link->bulk;
+
+	return bulk->first != NO_RECORD &&
+	       (bulk->tries == MOST_TRIES ||
+		now - bulk->shared_from >= link->config.most_timeout << bulk->patience);
 }
 
 void bulk_tick(struct link *link, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;
 
-	if (++bulk->tries == MOST_TRIES || is_slow(link, now)) {
+	bulk->tries += bulk->tries < MOST_TRIES;
+	if (is_over(link, now)) {
 		withdraw(link, 1);
 		bulk_pass(link);
 	} else if (is_spoilt(bulk)) {
@@ -344,12 +372,13 @@ void bulk_tick(struct link *link, uint64_t now)
 		for (uint32_t number = bulk->oldest; number != bulk->next; number++)
 			if (!bulk->copied && buffer_of(bulk, number)->holds == BUFFER_FREE)
 				fill(link, number % BULK_BUFFERS);
-		/* All of them: `after` is at most BULK_BUFFERS beyond `next`. Nothing later shows
-		 * the loss of a part that waits alone, and to send it again costs little. */
-		grant_again(link, bulk->next + BULK_BUFFERS,
-			    bulk->tries >= RESEND_TRIES || posted(bulk) == 1);
+		/* Nothing later shows the loss of a part that waits alone, and to send it again
+		 * costs little. */
+		if (bulk->tries >= RESEND_TRIES || posted(bulk) == 1)
+			resend_first(link);
+		else
+			grant_all_again(link, 0);
 		bulk->at = now + bulk_timeout(link);
-		bulk->granted_at = 0;
 	}
 	bulk_run(link, now, 0);
 }

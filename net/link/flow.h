@@ -266,6 +266,7 @@ struct bulk {
 	struct nic *nic;           /* the bulk card, or null */
 	uint8_t copied;            /* 1: the granted parts come by the ordinary card */
 	uint8_t tries;             /* timeouts in this turn since the last part arrived */
+	uint8_t patience;          /* doublings of the timeouts in this turn */
 	uint8_t full;              /* 1: the bulk card's transmit ring is full */
 	uint32_t flow;             /* the flow that has the turn, and so sends parts of long messages
 	                              to this node; or NO_FLOW */
@@ -283,6 +284,8 @@ struct bulk {
 	uint32_t level;            /* buffers posted just after the last grant */
 	uint32_t unreported;       /* buffers posted since the last one that interrupts */
 	uint32_t trip;             /* ns from a grant to its first part, smoothed */
+	uint32_t gap;              /* ns between two parts that arrive, smoothed */
+	uint64_t landed_at;        /* ns: when the last part arrived */
 	uint64_t granted_at;       /* ns: when a grant was sent while none was open, or 0 */
 	uint64_t shared_from;      /* ns: when the turn began or, if that was later, the first of
 	                              those that wait now began to wait */

@@ -75,6 +75,7 @@ static struct netsim_config read_network(int argc, char **argv, uint32_t nodes, 
 	network.stop_ns = option(argc, argv, "stop_ns", network.stop_ns);
 	network.mtu = RATE("mtu", network.mtu);
 	network.queue_bytes = RATE("queue", network.queue_bytes);
+	network.bytes_per_s = option(argc, argv, "bandwidth", network.bytes_per_s);
 	return network;
 }
 

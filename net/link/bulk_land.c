@@ -22,7 +22,7 @@
 #include "../port.h"
 
 #define RESEND_TRIES  2u           /* timeouts before parts that were sent are sent again */
-#define MOST_TRIES    5u           /* timeouts that end the turn while others wait */
+#define MOST_TRIES    5u           /* timeouts that end the turn */
 #define LOSSY_PARTS   512u         /* parts to land in place before buffers may share memory */
 #define MOST_TRIP     100000000u   /* ns: longest trip or gap that is measured */
 #define NO_PART       BULK_BUFFERS /* in place of a buffer's index: not an expected part */
@@ -346,23 +346,21 @@ void bulk_pulled(struct link *link, struct flow *flow, const struct wire *wire, 
 
 /* ---- time, and the end of a peer ---- */
 
-/* Whether a timeout ends the turn: others wait, and this peer sends nothing. Each part that lands
- * restarts the timer, so a peer could send few and late: then a turn that takes long ends too. */
-static int is_over(const struct link *link, uint64_t now)
+/* Each part that lands restarts the timer. So a peer that sends few and late could keep its turn:
+ * while others wait, a timeout ends a turn that takes long. */
+static int is_slow(const struct link *link, uint64_t now)
 {
 	const struct bulk *bulk = &link->bulk;
 
 	return bulk->first != NO_RECORD &&
-	       (bulk->tries == MOST_TRIES ||
-		now - bulk->shared_from >= link->config.most_timeout << bulk->patience);
+	       now - bulk->shared_from >= link->config.most_timeout << bulk->patience;
 }
 
 void bulk_tick(struct link *link, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;
 
-	bulk->tries += bulk->tries < MOST_TRIES;
-	if (is_over(link, now)) {
+	if (++bulk->tries == MOST_TRIES || is_slow(link, now)) {
 		withdraw(link, 1);
 		bulk_pass(link);
 	} else if (is_spoilt(bulk)) {

@@ -9,6 +9,9 @@
  *                             MB/s
  *   put streams BYTES         stream of 1024, 4096, 65536 and 1048576 bytes, so many each
  *                             time, as MBps_SIZE
+ *   put received SIZE COUNT   COUNT puts of SIZE bytes into a ring of at most RING bytes; the target
+ *                             takes an event for each, copies it out, and returns credit: MB/s of
+ *                             a program that receives messages by Portals alone
  *   put rate COUNT            8-byte puts per second, each with an event that the
  *                             target takes; at most 512 not yet taken, as of raw frames
  *                             (kernel/selftest/selftest_frames.c)
@@ -18,7 +21,7 @@
  *   put blocking SIZE COUNT   puts, each started after the SEND_END of the one before: us each;
  *                             a waiting rank halts
  *
- * stream, streams and rate poll; with `asleep` at the end a waiting rank halts instead.
+ * stream, streams, received and rate poll; with `asleep` at the end a waiting rank halts instead.
  */
 #include <margay/abi.h>
 #include <string.h>
@@ -29,8 +32,10 @@
 enum { PORTAL = 1, BUFFER = 2 << 20 };
 /* puts */
 enum { LEAST_AHEAD = 64, AHEAD = 512, CREDIT = AHEAD / 4, AT_ONCE = 500, MOST_WAITING = 4096 };
+enum { RING = 256 << 10 };                          /* bytes, but at least 4 slots */
 
 static _Alignas(2 << 20) char buffer[2 * BUFFER];   /* same address on both ranks */
+static _Alignas(4096) char ring[4 << 20];           /* of received() */
 static struct job job;
 static ptl_process_id_t peer;
 
@@ -195,6 +200,47 @@ static void streams(size_t bytes, void (*wait)(ptl_handle_eq_t))
 	}
 }
 
+/* Rank 1 takes an event per put, copies the data out of a ring of slots, and returns credit for a
+ * quarter of them. */
+static void received(size_t size, long count, void (*wait)(ptl_handle_eq_t))
+{
+	long fit = RING / (long)size, quarter = (fit < 4 ? 4 : fit > AHEAD ? AHEAD : fit) / 4;
+	ptl_handle_eq_t eq = queue(2 * AHEAD);
+	ptl_handle_md_t md = source(buffer, job.rank == 0 ? size : 8, PTL_MD_EVENT_START_DISABLE |
+	                            PTL_MD_EVENT_END_DISABLE, PTL_EQ_NONE);
+	long credit = 4 * quarter;
+	double start;
+
+	count -= count % quarter;
+	expose(ring, sizeof(ring), 0, eq);
+	memset(buffer, 1, sizeof(buffer));
+	memset(ring, 1, sizeof(ring));
+	job_barrier(&job);
+	start = seconds();
+	for (long i = 0; i < count; i++) {
+		size_t offset = (size_t)(i % (4 * quarter)) * size;
+
+		if (job.rank == 1) {
+			wait(eq);
+			memcpy(buffer, ring + offset, size);
+			if ((i + 1) % quarter == 0)
+				put(md, PTL_NOACK_REQ, 0);
+			continue;
+		}
+		if (credit == 0) {
+			wait(eq);
+			credit = quarter;
+		}
+		credit--;
+		put(md, PTL_NOACK_REQ, offset);
+	}
+	for (; job.rank == 0 && credit < 4 * quarter; credit += quarter)
+		wait(eq);
+	if (job.rank == 0)
+		printf("MBps %.2f\n", (double)size * (double)count / (seconds() - start) / 1e6);
+	job_barrier(&job);
+}
+
 /* Rank 1 takes an event per put and returns credit for every CREDIT of them. */
 static void rate(long count, void (*wait)(ptl_handle_eq_t))
 {
@@ -290,7 +336,7 @@ int main(int argc, char **argv)
 	job_start(&job);
 	if (job.size != 2 || number < 1) {
 		fprintf(stderr, "put: needs 2 ranks and a mode: latency N | sleep N | "
-		        "stream SIZE N [asleep] | streams N [asleep] | rate N [asleep] | sender N | "
+		        "stream SIZE N [asleep] | streams N [asleep] | received SIZE N [asleep] | rate N [asleep] | sender N | "
 		        "blocking SIZE N\n");
 		return 2;
 	}
@@ -303,6 +349,8 @@ int main(int argc, char **argv)
 		one_stream(number, atol(argv[3]), wait);
 	else if (strcmp(mode, "streams") == 0)
 		streams(number, wait);
+	else if (strcmp(mode, "received") == 0 && argc > 3 && number <= (long)sizeof(ring) / 4)
+		received((size_t)number, atol(argv[3]), wait);
 	else if (strcmp(mode, "rate") == 0)
 		rate(number, wait);
 	else if (strcmp(mode, "sender") == 0)

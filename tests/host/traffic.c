@@ -32,7 +32,7 @@ static uint64_t place_of(const struct traffic *t, uint32_t number)
 {
 	uint64_t state = t->config.seed + number;
 
-	return netsim_random(&state) % (TRAFFIC_PATTERN / 2);
+	return netsim_random(&state) % (TRAFFIC_PATTERN - TRAFFIC_LONGEST);
 }
 
 static void fill_header(const struct traffic *t, struct header *header, uint32_t number,

@@ -11,6 +11,7 @@
 #include "link_users.h"
 
 #define TRAFFIC_PATTERN  (1u << 20)   /* bytes from which all payload is taken */
+#define TRAFFIC_LONGEST  (TRAFFIC_PATTERN / 2)  /* bytes of a message */
 
 struct traffic_config {
 	uint32_t nodes;

@@ -134,6 +134,10 @@ static int run_links(int argc, char **argv, const struct netsim_config *network,
 	config.busy = RATE("busy", 10000);
 	config.incast = RATE("incast", 0);
 	config.most_time = option(argc, argv, "seconds", 600) * 1000000000;
+	if (config.longest > TRAFFIC_LONGEST || config.fixed > TRAFFIC_LONGEST) {
+		fprintf(stderr, "netsim: messages have at most %u bytes\n", TRAFFIC_LONGEST);
+		return 2;
+	}
 	traffic_open(&t, &config, network);
 	t.links.check_payload = (uint8_t)option(argc, argv, "crc", 1);
 	t.links.ring = RATE("ring", t.links.ring);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_TESTS 512
+#define MOST_TESTS 1024
 
 static struct {
 	const char *name;
@@ -18,10 +18,13 @@ int check_split;
 
 void check_register(const char *name, void (*run)(void))
 {
-	if (count < MOST_TESTS) {
-		tests[count].name = name;
-		tests[count++].run = run;
+	if (count == MOST_TESTS) {
+		fprintf(stderr, "%s: more than MOST_TESTS (%d) tests: raise it in check.c\n", name,
+			MOST_TESTS);
+		exit(1);
 	}
+	tests[count].name = name;
+	tests[count++].run = run;
 }
 
 void check_failed(const char *file, int line, const char *what)

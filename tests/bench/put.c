@@ -9,9 +9,9 @@
  *                             MB/s
  *   put streams BYTES         stream of 1024, 4096, 65536 and 1048576 bytes, so many each
  *                             time, as MBps_SIZE
- *   put received SIZE COUNT   COUNT puts of SIZE bytes into a ring of at most RING bytes; the target
- *                             takes an event for each, copies it out, and returns credit: MB/s of
- *                             a program that receives messages by Portals alone
+ *   put received SIZE COUNT   COUNT puts of SIZE bytes into a ring of at most RING bytes; the
+ *                             target takes an event for each, copies it out, and returns credit:
+ *                             MB/s of a program that receives messages by Portals alone
  *   put rate COUNT            8-byte puts per second, each with an event that the
  *                             target takes; at most 512 not yet taken, as of raw frames
  *                             (kernel/selftest/selftest_frames.c)
@@ -336,7 +336,8 @@ int main(int argc, char **argv)
 	job_start(&job);
 	if (job.size != 2 || number < 1) {
 		fprintf(stderr, "put: needs 2 ranks and a mode: latency N | sleep N | "
-		        "stream SIZE N [asleep] | streams N [asleep] | received SIZE N [asleep] | rate N [asleep] | sender N | "
+		        "stream SIZE N [asleep] | streams N [asleep] | received SIZE N [asleep] | "
+		        "rate N [asleep] | sender N | "
 		        "blocking SIZE N\n");
 		return 2;
 	}

@@ -116,6 +116,26 @@ def test_deaths_in_the_middle_of_long_messages(margay, app, over, victim):
     assert victim or run.of_rank(1)[-1] == "failed", run.describe()
 
 
+@OVER
+@pytest.mark.parametrize("side", ["server", "client", "both"])
+def test_vmmc_is_opened_again(margay, app, over, side):
+    """A new client works; calls of an old one end with the standard errors."""
+    run = margay("run", *LINKS[over], "-n", 2, "--no-prefix", app("vrpc_lives"), side).ok()
+    assert run.lines == ["ok"]
+
+
+@pytest.mark.parametrize("link", ["virtio", "e1000"])
+@pytest.mark.parametrize("victim", ["server", "client"])
+def test_a_peer_is_restarted(margay, app, link, victim):
+    """The same when a process is started again; a pending call ends with RPC_CANTRECV."""
+    live = margay.start("run", "--link", link, "-n", 2, "--on-death", "restart",
+                        app("vrpc_lives"), f"{victim}-dies")
+    live.wait_for(r"^\[[01]\] running$", count=2)
+    live.kill_node(0 if victim == "server" else 1)
+    run = live.wait().ok()
+    assert run.of_rank(1)[-1] == "ok", run.describe()
+
+
 @pytest.mark.parametrize("over", ["shm", "virtio"])
 def test_a_program_built_as_the_readme_says(margay, tmp_path, over):
     """rpcgen's files without a change, and the flags of pkg-config in a checkout."""

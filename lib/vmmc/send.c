@@ -219,6 +219,20 @@ static void ask_if_admitted(const struct import *import)
 	         header(import, 0));
 }
 
+int vmmc_probe(vmmc_proxy_t proxy)
+{
+	const volatile struct import *import;
+
+	if (!vmmc_may_wait())
+		return VMMC_ECONTEXT;
+	import = vmmc_find_byte(proxy);
+	if (!import)
+		return VMMC_EPROXY;
+	if (import->mailbox.state == VMMC_OK)
+		ask_if_admitted(vmmc_find_byte(proxy));
+	return import->mailbox.state;
+}
+
 /* Takes one of the import's credits: first counts it, then checks, as a handler that sends may
  * interrupt this. */
 static int take_credit(struct import *import)

@@ -129,6 +129,7 @@ struct vmmc {
 	int in_handler;
 	ptl_handle_ni_t ni;
 	int rank, size;
+	uint32_t session;          /* see vmmc_session */
 	uint64_t inline_bytes;     /* PTL_SR_INLINE */
 	uint8_t *lives;            /* enum life, by rank */
 

@@ -69,6 +69,11 @@ uint32_t vmmc_next_number(uint32_t *last)
 	return *last;
 }
 
+uint32_t vmmc_session(void)
+{
+	return vmmc.open ? vmmc.session : 0;
+}
+
 /* FNV-1a, 64 bits. */
 uint64_t vmmc_name_hash(const char *name)
 {
@@ -252,13 +257,14 @@ static void close_all(void)
 
 int vmmc_init(void)
 {
+	static uint32_t last;
 	ptl_sr_value_t inline_bytes;
 	int result;
 
 	if (vmmc.open)
 		return VMMC_OK;
 	vmmc = (struct vmmc){ .rank = margay_rank(), .size = margay_size(),
-	                      .pinging = -1 };
+	                      .session = vmmc_next_number(&last), .pinging = -1 };
 	vmmc.quiet = vmmc.asking = vmmc.told = vmmc.from_copy = vmmc.requesting =
 		vmmc.answering = vmmc.control = vmmc.ping = vmmc.turn = vmmc.copy = PTL_INVALID_HANDLE;
 	vmmc.arrivals = vmmc.calls = vmmc.requests = vmmc.notices = vmmc.sent = vmmc.refused =

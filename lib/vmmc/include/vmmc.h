@@ -93,6 +93,10 @@ int vmmc_init(void);
  * may be under way. */
 int vmmc_fini(void);
 
+/* A number of the time from vmmc_init to vmmc_fini: another one after the next vmmc_init, and after a
+ * restart of the process. 0: VMMC is not open. May be called at any time. [M] */
+uint32_t vmmc_session(void);
+
 /* Waits until all ranks have called it. VMMC_EDEAD: one of them has died, even if it was started
  * again. [M] */
 int vmmc_barrier(void);
@@ -182,6 +186,10 @@ int vmmc_wait_send(volatile int32_t *completion);
 /* Waits until everything that was sent to this import is in place. VMMC_OK, VMMC_EREVOKED,
  * VMMC_EDEAD: some of it may be missing; VMMC_EPROXY. [M] */
 int vmmc_fence(vmmc_proxy_t proxy);
+
+/* Asks the exporter's kernel whether it still admits this import, and does not wait for the answer:
+ * VMMC_EREVOKED or VMMC_EDEAD if that is known now, else VMMC_OK; VMMC_EPROXY. [M] */
+int vmmc_probe(vmmc_proxy_t proxy);
 
 /* ---- waiting for data [M] ---- */
 

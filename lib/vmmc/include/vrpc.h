@@ -8,9 +8,8 @@
  * rank alone, and each rank serves what its programs have registered.
  *
  * - clnt_create and clnt_create_timed make clients of this transport, whatever network type they
- *   name. They succeed once the rank uses vRPC, even if it does not serve this program, and for a
- *   rank that was reached before, even if it is gone: then calls fail. CLSET_RETRY_TIMEOUT has no
- *   effect.
+ *   name. They succeed once the rank uses vRPC, even if it does not serve this program. All clients
+ *   of a rank share one connection. CLSET_RETRY_TIMEOUT has no effect.
  * - svctcp_create and svcudp_create give the process's one transport; svc_register, svc_reg,
  *   svc_unregister, svc_run and svc_exit work on it, so rpcgen's main of a server runs.
  * - Messages may have 64 MB: longer arguments give RPC_CANTENCODEARGS, longer results
@@ -25,12 +24,14 @@
  *   the server has died or left before it answered, RPC_CANTSEND when that was known before the
  *   whole call was sent. A server drops calls of a client that has died or left; RPC_PROGUNAVAIL,
  *   RPC_PROGVERSMISMATCH, RPC_PROCUNAVAIL, RPC_CANTDECODEARGS as the server says.
- * - After a restart (margay run --on-death restart) a process cannot use vRPC with those that it
- *   had used it with: calls to it end with RPC_CANTSEND, its own calls to them with RPC_TIMEDOUT.
- *   A program for restarts uses VMMC.
+ * - A process may begin again: by vmmc_fini and vmmc_init, or in its next life (margay run --on-death
+ *   restart). A server then calls svc_vmmc_create, or another name of it, anew. Its clients' pending
+ *   calls end with RPC_CANTRECV within about 200 ms, later ones with RPC_CANTSEND or RPC_CANTRECV,
+ *   until clnt_create has connected to the rank again; no call is executed by both lives. If a
+ *   client begins again, its server takes the calls of the new clients at once.
  * - One thread. A server that calls another one from a procedure waits; meanwhile it serves
  *   no call.
- * - vmmc_init need not be called first. After vmmc_fini vRPC cannot be used again.
+ * - vmmc_init need not be called first.
  */
 #ifndef VRPC_H
 #define VRPC_H

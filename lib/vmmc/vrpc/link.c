@@ -11,13 +11,16 @@
 
 enum { CHUNK = 16384, SHORT = 40, BUFFERS = 2, WAYS = 2 };
 
+enum { PROBE_MS = 100 };           /* a wait for a peer probes its area after each so many */
+
 #define FIRST 0x80000000u
 
 struct head {
-	uint32_t number;           /* number of the chunk in this direction, from 1 */
+	uint32_t number;           /* of the chunk in this direction, from base + 1 on */
 	uint32_t bytes;            /* in this chunk, or'ed with FIRST if it begins a message */
 	uint32_t left;             /* bytes left of the message, including this chunk */
-	uint32_t taken;            /* chunks of the other direction that the sender has taken */
+	uint32_t taken;            /* number of the last chunk of the other direction that the
+	                              sender has taken */
 	uint64_t sum;
 };
 _Static_assert(sizeof(struct head) == LINK_HEAD, "");
@@ -29,20 +32,22 @@ struct chunk {
 
 struct part {
 	struct chunk chunks[WAYS][BUFFERS];
-	uint32_t taken[WAYS];
+	uint32_t taken[WAYS], base;
 };
 
 struct peer {
 	vmmc_proxy_t proxy;        /* proxy address of this process's part; 0: not connected */
-	uint32_t sent[WAYS];       /* chunks */
-	uint32_t taken[WAYS];      /* of those, taken by the peer according to its heads */
-	uint32_t received[WAYS];   /* taken by this process */
+	int suspect;               /* the peer has a new base: its area may be a new one */
+	uint32_t base;             /* the peer's; 0: it has not connected */
+	uint32_t sent[WAYS];       /* number of the last chunk */
+	uint32_t taken[WAYS];      /* of the last that the peer has taken according to its heads */
+	uint32_t received[WAYS];   /* of the last that this process has taken */
 	uint32_t complete[WAYS];   /* number of the last chunk whose checksum was right */
 	uint32_t open[WAYS];       /* a message is being read from its chunk */
 	char *gathered[WAYS];      /* a message of several chunks, or null */
 };
 
-static vmmc_export_t exported;
+static uint32_t session;           /* of VMMC, in which the area is exported; 0: in none */
 static struct part *parts;         /* by rank */
 static struct peer *peers;
 
@@ -98,31 +103,65 @@ int vrpc_link_open(void)
 {
 	size_t ranks = (size_t)margay_size();
 	int result = vmmc_init();
+	vmmc_export_t exported;
 
-	if (result || exported)
+	if (result || session == vmmc_session())
 		return result;
+	free(parts);                    /* of before vmmc_fini */
+	free(peers);
 	parts = calloc(ranks, sizeof(*parts));
 	peers = calloc(ranks, sizeof(*peers));
 	if (!parts || !peers)
 		return VMMC_ENOSPACE;
-	return vmmc_export("vrpc", parts, ranks * sizeof(*parts), NULL, 0, 0, NULL, NULL,
-	                   &exported);
+	result = vmmc_export("vrpc", parts, ranks * sizeof(*parts), NULL, 0, 0, NULL, NULL,
+	                     &exported);
+	if (!result)
+		session = vmmc_session();
+	return result;
+}
+
+int vrpc_link_is_connected(int rank)
+{
+	return peers[rank].proxy && !peers[rank].suspect;
+}
+
+/* The base of a new connection: the wall clock's time in units of 256 ns, which no connection's
+ * numbers catch up with, in this life or an earlier one. Not 0. */
+static uint32_t next_base(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint32_t)((now.tv_sec * 1000000000LL + now.tv_nsec) >> 8) | 1;
 }
 
 int vrpc_link_connect(int rank, int timeout)
 {
+	struct peer *peer;
 	vmmc_proxy_t proxy;
-	int result;
+	uint32_t base;
+	int result = vrpc_link_open();
 
-	if (peers && peers[rank].proxy)
-		return VMMC_OK;
-	result = vrpc_link_open();
 	if (result)
 		return result;
+	peer = &peers[rank];
+	if (peer->proxy) {
+		if (vmmc_fence(peer->proxy) == VMMC_OK) {
+			peer->suspect = 0;
+			return VMMC_OK;
+		}
+		vmmc_unimport(peer->proxy);
+		peer->proxy = 0;
+	}
 	result = vmmc_import(rank, "vrpc", timeout, &proxy, NULL);
-	if (!result)
-		peers[rank].proxy = proxy + (uint64_t)margay_rank() * sizeof(struct part);
-	return result;
+	if (result)
+		return result;
+	base = next_base();
+	peer->proxy = proxy + (uint64_t)margay_rank() * sizeof(struct part);
+	peer->suspect = 0;
+	for (int way = 0; way < WAYS; way++)
+		peer->sent[way] = peer->taken[way] = base;
+	return SendMsg(&base, peer->proxy + offsetof(struct part, base), sizeof(base));
 }
 
 /* Milliseconds that a wait may take now; negative: no limit. */
@@ -145,15 +184,32 @@ struct room {
 	enum way way;
 };
 
+/* A peer has connected anew: its chunks begin with other numbers. A message that is still being
+ * read remains until vrpc_link_release. */
+static void begin_anew(struct peer *peer, uint32_t base)
+{
+	peer->base = base;
+	peer->suspect = 1;
+	for (int way = 0; way < WAYS; way++) {
+		peer->received[way] = peer->complete[way] = base;
+		peer->open[way] = 0;
+	}
+}
+
 /* The next chunk, if all of it has arrived, or null. */
 static struct chunk *next_chunk(int rank, enum way way)
 {
 	struct peer *peer = &peers[rank];
-	uint32_t number = peer->received[way] + 1;
-	struct chunk *chunk = &parts[rank].chunks[way][number % BUFFERS];
-	volatile struct head *head = &chunk->head;
+	uint32_t base = *(volatile uint32_t *)&parts[rank].base, number;
+	volatile struct head *head;
+	struct chunk *chunk;
 	struct head copy;
 
+	if (base != peer->base)
+		begin_anew(peer, base);
+	number = peer->received[way] + 1;
+	chunk = &parts[rank].chunks[way][number % BUFFERS];
+	head = &chunk->head;
 	if (head->number != number)
 		return NULL;
 	if (peer->complete[way] == number)
@@ -168,11 +224,14 @@ static struct chunk *next_chunk(int rank, enum way way)
 	return chunk;
 }
 
-/* Records how many chunks of the other direction a chunk of `way` acknowledges. */
+/* Records how many chunks of the other direction a chunk of `way` acknowledges. Other numbers than
+ * those of chunks under way are of an earlier connection. */
 static void note_taken(int rank, enum way way, uint32_t taken)
 {
-	if ((int32_t)(taken - peers[rank].taken[!way]) > 0)
-		peers[rank].taken[!way] = taken;
+	struct peer *peer = &peers[rank];
+
+	if (taken - peer->taken[!way] <= peer->sent[!way] - peer->taken[!way])
+		peer->taken[!way] = taken;
 }
 
 /* Tells the sender how many chunks are taken. */
@@ -247,13 +306,34 @@ static int may_go_on(void *argument)
 	return has_room(room) || (room->way == WAY_CALL && next_chunk(room->rank, WAY_REPLY));
 }
 
+/* Waits until ready(room) for the limit. The peer may have begun anew, so that what is waited for
+ * never comes: then the import from it ends. */
+static int await(int (*ready)(void *room), struct room *room, struct limit *limit)
+{
+	vmmc_proxy_t proxy = peers[room->rank].proxy;
+	int64_t left = timeout_of(limit), end = vrpc_now() + left;
+	int result, ms, last;
+
+	do {
+		last = left >= 0 && left <= PROBE_MS;
+		ms = last ? (int)left : PROBE_MS;
+		result = vmmc_wait_until(ready, room, room->rank, ms);
+		if (result != VMMC_ETIMEDOUT || last)
+			return result;
+		result = vmmc_probe(proxy);
+		if (left >= 0)
+			left = end > vrpc_now() ? end - vrpc_now() : 0;
+	} while (result == VMMC_OK);
+	return result;
+}
+
 static int await_room(struct room *room, struct limit *limit)
 {
 	struct chunk *unread;
 	int result = VMMC_OK;
 
 	while (!result && !has_room(room)) {
-		result = vmmc_wait_until(may_go_on, room, room->rank, timeout_of(limit));
+		result = await(may_go_on, room, limit);
 		unread = result || room->way == WAY_REPLY ? NULL : next_chunk(room->rank, WAY_REPLY);
 		if (unread) {
 			note_taken(room->rank, WAY_REPLY, unread->head.taken);
@@ -307,7 +387,7 @@ static int await_chunk(int rank, enum way way, struct limit *limit, struct chunk
 
 	*chunk = next_chunk(rank, way);
 	if (!*chunk)
-		result = vmmc_wait_until(is_there, &room, rank, timeout_of(limit));
+		result = await(is_there, &room, limit);
 	if (!result && !*chunk)
 		*chunk = next_chunk(rank, way);
 	if (!result && !*chunk)

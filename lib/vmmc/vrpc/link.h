@@ -4,7 +4,12 @@
  *
  *   part of rank r   calls[2]     calls from r to this process, in chunks: number n is in n % 2
  *                    replies[2]   replies from r to this process
- *                    taken[2]     how many of our chunks r has taken: calls, replies
+ *                    taken[2]     number of the last of our chunks that r has taken: calls, replies
+ *                    base         number before r's first chunks, of calls and of replies
+ *
+ * A rank that connects imports the area and writes its base. Bases differ from all numbers of
+ * earlier connections: a new one says that r has opened vRPC again, or has found our earlier area
+ * gone. Chunks and counts of before then have other numbers, and are ignored.
  *
  * A chunk is a head and up to CHUNK bytes. A short one is one VMMC message; its head has a checksum
  * over all of it, by which the receiver sees that all of it has arrived. A long one is two
@@ -62,11 +67,15 @@ void vrpc_buffer_close(struct buffer *buffer);
  * long, or there is no memory, makes it as small as a new one. 1: it is larger. */
 int vrpc_buffer_grow(struct buffer *buffer);
 
-/* Exports the area. VMMC_OK or an error. A second call does nothing. */
+/* Exports the area. VMMC_OK or an error. A second call does nothing, but after vmmc_fini. */
 int vrpc_link_open(void);
 
-/* Prepares to send to a rank: imports its area, for at most `timeout` ms. */
+/* Prepares to send to a rank: imports its area, for at most `timeout` ms, unless the import that
+ * there is still reaches it. */
 int vrpc_link_connect(int rank, int timeout);
+
+/* 0: vrpc_link_connect is needed before messages are sent to a rank. */
+int vrpc_link_is_connected(int rank);
 
 /* Sends a message, which begins at a multiple of 8; waits for room within the limit. Does not
  * preserve memory: overwrites the LINK_HEAD bytes before the message and before each further chunk

@@ -180,10 +180,10 @@ SVCXPRT *svc_vmmc_create(void)
 	static const struct xp_ops2 ops2 = { .xp_control = control };
 	SVCXPRT *transport = &server.transport;
 
-	if (server.created)
-		return transport;
 	if (vrpc_link_open() != VMMC_OK || !vrpc_buffer_open(&server.buffer))
 		return NULL;
+	if (server.created)
+		return transport;
 	server.ranks = margay_size();
 	transport->xp_fd = _rpc_dtablesize() - 1;
 	transport->xp_ops = &ops;
@@ -221,7 +221,7 @@ static int has_call(void *argument)
 static void serve(int rank)
 {
 	server.last = rank;
-	if (vrpc_link_connect(rank, 0) != VMMC_OK) {
+	if (!vrpc_link_is_connected(rank) && vrpc_link_connect(rank, 0) != VMMC_OK) {
 		vrpc_link_skip(rank, WAY_CALL);
 		return;
 	}

@@ -317,13 +317,16 @@ static void revoked(void)
 
 	OK(vmmc_export("area", area, sizeof area, NULL, 0, 0, NULL, NULL, &exported));
 	OK(vmmc_import(next, "area", FOR_EVER, &proxy, NULL));
+	OK(vmmc_probe(proxy));
 	OK(vmmc_barrier());
 	OK(vmmc_unexport(exported));
 	OK(vmmc_barrier());
 	FAILS(VMMC_EREVOKED, vmmc_fence(proxy));
+	FAILS(VMMC_EREVOKED, vmmc_probe(proxy));
 	FAILS(VMMC_EREVOKED, SendMsg(area, proxy, 8));
 	OK(vmmc_unimport(proxy));
 	FAILS(VMMC_EPROXY, SendMsg(area, proxy, 8));
+	FAILS(VMMC_EPROXY, vmmc_probe(proxy));
 	OK(vmmc_barrier());
 
 	/* A new export of the same name is another area, which the old proxy address does not
@@ -378,6 +381,7 @@ static void reopened(void)
 {
 	vmmc_export_t exported;
 	vmmc_proxy_t proxy, again;
+	uint32_t session = vmmc_session();
 
 	OK(vmmc_export("left", area, sizeof area, NULL, 0, 0, NULL, NULL, &exported));
 	OK(vmmc_import(next, "left", FOR_EVER, &proxy, NULL));
@@ -390,12 +394,15 @@ static void reopened(void)
 	FAILS(VMMC_ECONTEXT, vmmc_unimport(proxy));
 	FAILS(VMMC_ECONTEXT, SendMsg(area, proxy, 8));
 	FAILS(VMMC_ECONTEXT, vmmc_fence(proxy));
+	FAILS(VMMC_ECONTEXT, vmmc_probe(proxy));
+	EQUAL(vmmc_session(), 0);
 	FAILS(VMMC_ECONTEXT, vmmc_barrier());
 	FAILS(VMMC_ECONTEXT, vmmc_wait(words, 0, 0, 0));
 	FAILS(VMMC_ECONTEXT, vmmc_block());
 	FAILS(VMMC_ECONTEXT, vmmc_unblock());
 	OK(vmmc_init());
 	OK(vmmc_init());
+	CHECK(session && vmmc_session() && vmmc_session() != session);
 	FAILS(VMMC_EPROXY, SendMsg(area, proxy, 8));
 	for (int life = 0; life < 3; life++, proxy = again) {   /* no address is valid again */
 		OK(vmmc_export("again", area, sizeof area, NULL, 0, 0, NULL, NULL, &exported));

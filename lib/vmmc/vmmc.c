@@ -226,7 +226,8 @@ static int tables(void)
 	return VMMC_OK;
 }
 
-/* The interface first: nothing arrives any more when memory is freed. */
+/* The interface first: nothing arrives any more when memory is freed. Each descriptor is unlinked
+ * when its operations have ended, and then the handler of `sent` has run for them. */
 static void close_all(void)
 {
 	ptl_handle_md_t mds[] = { vmmc.quiet, vmmc.asking, vmmc.told, vmmc.from_copy,

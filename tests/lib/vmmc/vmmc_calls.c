@@ -415,6 +415,41 @@ static void reopened(void)
 	with(area, sizeof area, 0, bad_sends);
 }
 
+/* The areas go while sends to them are under way, and vmmc_fini follows: these sends have ended when
+ * it returns. With lost frames some are under way until then. */
+static void closed(void)
+{
+	enum { SENDS = 100, BYTES = 1000 };
+	static volatile int32_t done[SENDS];
+	vmmc_export_t exported;
+	vmmc_proxy_t proxy;
+
+	for (int round = 0; round < 6; round++) {
+		memset(source, 1, BYTES);
+		memset(area, 0, BYTES);
+		OK(vmmc_export("area", area, BYTES, NULL, 0, VMMC_SPIN, NULL, NULL, &exported));
+		OK(vmmc_import(next, "area", FOR_EVER, &proxy, NULL));
+		OK(vmmc_barrier());
+		for (int i = 0; i < SENDS; i++) {
+			int result = vmmc_send(source, proxy, BYTES, VMMC_ASYNC, &done[i]);
+
+			CHECK(result == VMMC_OK || result == VMMC_EREVOKED);
+			if (result)
+				done[i] = VMMC_OK;
+		}
+		while (!*(volatile char *)area)
+			;
+		OK(vmmc_unexport(exported));
+		while (vmmc_probe(proxy) == VMMC_OK)
+			;
+		OK(vmmc_fini());
+		for (int i = 0; i < SENDS; i++)
+			CHECK(done[i] != VMMC_PENDING);
+		OK(vmmc_init());
+		OK(vmmc_barrier());
+	}
+}
+
 int main(void)
 {
 	static const struct test_case cases[] = {
@@ -422,7 +457,7 @@ int main(void)
 		{ "sizes", sizes }, { "reused", reused }, { "waits", waits }, { "spins", spins },
 		{ "order", order },
 		{ "async", async }, { "revoked", revoked }, { "tables", tables },
-		{ "reopened", reopened },
+		{ "reopened", reopened }, { "closed", closed },
 	};
 	vmmc_export_t exported;
 

@@ -46,26 +46,22 @@ static void begin_one(struct request *r, uint64_t bits, const void *buf, long co
 	r->node = nx.rank;
 }
 
-/* Begins a send to all other ranks. */
-static int begin_all(struct request *whole, uint64_t bits, const void *buf, long count)
+/* Begins a send to all other ranks, for which there are parts. */
+static void begin_all(struct request *whole, uint64_t bits, const void *buf, long count)
 {
 	whole->parts = 1;               /* until all have begun */
 	for (int rank = 0; rank < nx.size; rank++) {
-		struct request *r = rank == nx.rank ? NULL : nx_take(SEND, 0);
+		struct request *r;
 
 		if (rank == nx.rank)
 			continue;
-		if (!r) {
-			whole->error = EQNOMID;
-			break;
-		}
+		r = nx_take(SEND, 0);
 		begin_one(r, bits, buf, count, rank);
 		belongs_to(r, whole);
 		nx_send(r);
 	}
 	if (--whole->parts == 0)
 		nx_complete(whole, whole->error);
-	return 0;
 }
 
 int nx_begin_send(long type, const void *buf, long count, long node, long ptype,
@@ -82,13 +78,18 @@ int nx_begin_send(long type, const void *buf, long count, long node, long ptype,
 	r = nx_take(node < 0 ? PAIR : SEND, counted);
 	if (!r)
 		return EQNOMID;
+	if (node < 0 && nx.parts_left < (uint32_t)nx.size - 1) {
+		nx_free(r);
+		return EQNOMID;
+	}
 	*begun = r;
 	begin_one(r, bits, buf, count, node);
 	r->handler = handler;
 	r->hand = handler != NULL;
 	if (node < 0)
-		return begin_all(r, bits, buf, count);
-	nx_send(r);
+		begin_all(r, bits, buf, count);
+	else
+		nx_send(r);
 	return 0;
 }
 

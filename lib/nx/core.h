@@ -188,6 +188,7 @@ struct nx {
 	struct list unfetched;          /* receives whose get could not be started */
 	struct request requests[REQUESTS];
 	struct request *free[2];        /* without ids; with */
+	uint32_t parts_left;            /* requests in free[0] */
 	uint64_t info_length;
 	long info_type, info_node, info_ptype;
 	const struct hand *hand;        /* or null */

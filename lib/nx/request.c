@@ -31,6 +31,7 @@ struct request *nx_take(enum kind kind, int counted)
 	if (!r)
 		return NULL;
 	nx.free[counted] = r->next;
+	nx.parts_left -= !counted;
 	generation = r->generation;
 	memset(r, 0, sizeof(*r));
 	r->generation = generation;
@@ -50,6 +51,7 @@ void nx_free(struct request *r)
 	r->generation = (r->generation + 1) & 0x7ffff;
 	r->next = nx.free[r->counted];
 	nx.free[r->counted] = r;
+	nx.parts_left += !r->counted;
 }
 
 void nx_drop(struct request *r)

@@ -360,9 +360,13 @@ static void arguments(void)
 	for (int i = 0; i < NX_IDS - 1; i++)    /* each keeps one part; the send ends at once */
 		ids[i] = isendrecv(NX_FORCE_TYPE, &byte, 1, me, 0, 5, &byte, 1);
 	FAILS(_isendrecv(NX_FORCE_TYPE, &byte, 1, me, 0, 5, &byte, 1), EQNOMID);
-	ids[NX_IDS - 1] = irecv(5, &byte, 1);   /* that has taken no id */
+	if (ranks > 2)                          /* one part is left: nothing is sent */
+		FAILS(_isend(7, out, MOST, -1, 0), EQNOMID);
+	ids[NX_IDS - 1] = irecv(5, &byte, 1);   /* these have taken no id */
 	for (int i = 0; i < NX_IDS; i++)
 		msgcancel(ids[i]);
+	gsync();
+	EQUAL(iprobe(7), 0);
 	csend(4, out, 2, me, 0);
 	FAILS(_crecv(4, &byte, 1), EQMSGLONG);
 	EQUAL(infocount(), 2);

@@ -8,16 +8,11 @@
 #include "check.h"
 #include <pm2.h>
 
-enum { BEGIN_US = 30000, SLEEP_US = 1000, SLEEPS_LEAST = 10 };
+/* The call is sent GAP_US after rank 0 has begun to wait, and begins to arrive before BEGIN_US. */
+enum { GAP_US = 20000, BEGIN_US = 60000, SLEEP_US = 1000, SLEEPS_LEAST = 10 };
 
 static char argument[PM2_ARGUMENT_MOST];
-static volatile int begun, taken;
-
-static void begins(const void *from, size_t bytes, void *result, size_t result_bytes)
-{
-	(void)from, (void)bytes, (void)result, (void)result_bytes;
-	begun = 1;
-}
+static volatile int taken;
 
 static void takes(const void *from, size_t bytes, void *result, size_t result_bytes)
 {
@@ -28,17 +23,23 @@ static void takes(const void *from, size_t bytes, void *result, size_t result_by
 static void sends(const void *from, size_t bytes, void *result, size_t result_bytes)
 {
 	(void)from, (void)bytes, (void)result, (void)result_bytes;
-	EQUAL(pm2_quick_async_lrpc(0, begins, NULL, 0), PM2_OK);
+	EQUAL(pm2_sleep(GAP_US), PM2_OK);
 	EQUAL(pm2_async_lrpc(0, takes, argument, sizeof argument), PM2_OK);
 }
 
+static void starts(const void *from, size_t bytes, void *result, size_t result_bytes)
+{
+	(void)from, (void)bytes, (void)result, (void)result_bytes;
+	EQUAL(pm2_async_lrpc(pm2_self(), sends, NULL, 0), PM2_OK);
+}
+
+/* The node halts from before the call arrives until a part of it has arrived. So the thread goes on in
+ * the mode in which arrivals do not interrupt, which cannot be changed before the end. */
 static void begin(void)
 {
-	begun = taken = 0;
-	EQUAL(pm2_async_lrpc(1, sends, NULL, 0), PM2_OK);
-	do      /* it begins to arrive while the node waits */
-		EQUAL(pm2_sleep(BEGIN_US), PM2_OK);
-	while (!begun);
+	taken = 0;
+	EQUAL(pm2_lrpc(1, starts, NULL, 0, NULL, 0), PM2_OK);
+	EQUAL(pm2_sleep(BEGIN_US), PM2_OK);
 }
 
 static void sleeps(void)

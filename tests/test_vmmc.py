@@ -16,7 +16,8 @@ LOSS = ("--link", "virtio", "--faults", "seed=11,loss=1%")
 LINKS: dict[str, tuple[str, ...]] = {"shm": (), "virtio": ("--link", "virtio"), "loss": LOSS}
 OVER = pytest.mark.parametrize("over", list(LINKS))
 
-CALLS = ("names arguments refused sizes reused waits spins order async revoked tables reopened closed").split()
+CALLS = ("names arguments refused sizes reused waits spins order async revoked tables reopened "
+         "closed").split()
 NOTIFICATIONS = "computing mixed blocked credits answered ended late again".split()
 DEATHS = "sends long async notify waits speaks imports fences".split()
 

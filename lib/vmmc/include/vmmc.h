@@ -88,10 +88,9 @@ typedef void (*vmmc_handler_t)(void *argument, int sender, size_t offset, size_t
 /* Opens the interface. A second call does nothing. VMMC_ENOSPACE, VMMC_EFAIL. */
 int vmmc_init(void);
 
-/* Unexports everything, ends all imports, and closes the interface. Waits for the exporters, and for
- * asynchronous sends: their completion words are written.
- * Others' messages to this process are discarded from now on; call vmmc_barrier before it if some
- * may be under way. */
+/* Unexports everything, ends all imports, and closes the interface. Waits for the exporters, and
+ * for asynchronous sends, whose completion words are written. Others' messages to this process are
+ * discarded from now on; call vmmc_barrier before it if some may be under way. */
 int vmmc_fini(void);
 
 /* A number of the time from vmmc_init to vmmc_fini: another one after the next vmmc_init, and after a

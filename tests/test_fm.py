@@ -119,6 +119,11 @@ def test_small_pieces_fill_no_more_than_a_packet(margay, app, ranks, most):
     assert run.lines == [f"packets of {most} bytes"], run.describe()
 
 
+@pytest.mark.parametrize("ranks", [256, 257, 512])
+def test_credits_of_requests_and_answers_find_slots(margay, app, ranks):
+    done(margay, app("fm_control"), ranks)
+
+
 @pytest.mark.parametrize("over", ["shm", "virtio"])
 @pytest.mark.parametrize("what", ["credit", "handler", "rest", "speaks", "barrier", "credit busy",
                                   "handler busy", "rest busy", "barrier busy", "polls"])

@@ -67,8 +67,11 @@ enum {
 	OUTGOING_MOST = 128,        /* messages that a rank has open, at most */
 	STAGES = 64,                /* copies of packets that the link has not read yet, */
 	LONG_STAGES = 16,           /* and of those longer than GATHER_BYTES */
-	CONTROL_SLOTS = 2048,
+	CONTROL_SLOTS = 2048,       /* of `control`; and in jobs of more than FEW_RANKS ranks */
+	CONTROL_SLOTS_MANY = 4096,
+	FEW_RANKS = 128,
 	SEND_SLOTS = STAGES + LONG_STAGES + STAGES, /* and one for each rank's answer to a probe */
+	SPARE_SLOTS = 1024,         /* for queues of the program */
 	BARRIER_ROUNDS = 10,        /* 2^10 ranks */
 	STACKS_MORE = 16,           /* further stacks for handlers that wait for credit */
 	PROBE_MS = 100,             /* interval at which a wait checks whether its peer lives */
@@ -218,9 +221,12 @@ struct fm {
 
 enum { QUEUE_ARRIVALS, QUEUE_CONTROL, QUEUE_SENDS, QUEUES };
 
-/* The most control messages come in jobs of 512 ranks, where a ring has TELL_PARTS units: a credit for
- * each unit that the program has sent. The rest is for grants, and for what handlers send. */
-_Static_assert(UNITS_OF_ALL * 3 / 8 + 2 * BARRIER_ROUNDS <= CONTROL_SLOTS * 7 / 8,
+/* A ring brings at most TELL_PARTS credits while its sender makes no call. There are slots for those of
+ * 256 rings; in larger jobs for those of the program's packets and of as many answers of handlers, 6
+ * of the 8 units of each ring. The rest is for grants, and for what else handlers send. */
+_Static_assert(TELL_PARTS * FEW_RANKS + 2 * BARRIER_ROUNDS <= CONTROL_SLOTS / 2 + 200 &&
+	       TELL_PARTS * 256 + 2 * BARRIER_ROUNDS <= CONTROL_SLOTS_MANY / 2 + 200 &&
+	       UNITS_OF_ALL / 8 * 6 + 2 * BARRIER_ROUNDS <= CONTROL_SLOTS_MANY - 1000,
 	       "credits that come while a rank makes no call find a slot");
 
 

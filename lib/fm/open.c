@@ -23,6 +23,10 @@ static unsigned power_below(unsigned n)
 _Static_assert(RINGS_BYTES / FM_RANKS / PACKETS_OF_RING >= GATHER_PIECE,
 	       "a piece that is gathered fits into a packet");
 
+/* Counts of queues are rounded up to powers of two. */
+MARGAY_EVENT_SLOTS(UNITS_OF_ALL + CONTROL_SLOTS_MANY + 1024 + SPARE_SLOTS);
+_Static_assert(SEND_SLOTS + FM_RANKS <= 1024, "the queue of sends");
+
 /* Chooses the sizes of ring, units and packets by the number of ranks. */
 static void choose_sizes(void)
 {
@@ -126,7 +130,8 @@ static int open_stages(void)
 static int open_portals(void)
 {
 	const ptl_size_t slots[QUEUES] = {
-		UNITS_OF_ALL, CONTROL_SLOTS, SEND_SLOTS + fm.ranks,
+		UNITS_OF_ALL, fm.ranks > FEW_RANKS ? CONTROL_SLOTS_MANY : CONTROL_SLOTS,
+		SEND_SLOTS + fm.ranks,
 	};
 
 	if (PtlInit(0) != PTL_OK ||

@@ -27,7 +27,9 @@
  * - That rest makes requests safe: ranks may send each other any number of messages of one packet
  *   whose handlers answer with one packet, not longer than the request. A program whose handlers
  *   send more than that, answer messages of several packets, or send to other ranks, must bound the
- *   messages under way: handlers of several ranks that all wait for each other's credit deadlock.
+ *   messages under way: handlers of several ranks that all wait for each other's credit deadlock. In
+ *   jobs of more than 256 ranks it must also bound what handlers send while no call of FM_extract,
+ *   FM_wait or FM_room hears of credits: beyond the answers, 1,000 packets. More end the process.
  * - A message is one packet if it is sent in one piece of at most packet_bytes, or in a first piece
  *   of at most FM_INLINE bytes and one more of at most packet_bytes.
  * - A packet's first bytes, at most FM_INLINE, travel in the put's header: a short first piece,
@@ -98,7 +100,9 @@ int FM_register(unsigned index, FM_handler *handler);
  * Begins a message of `size` bytes to rank `dest`, which may be this one, for the handler with
  * that index there. Null with errno: as above, EAGAIN: the caller itself has FM_STREAMS messages to
  * that rank open, or 128 in all. If the program and handlers together have as many, it waits
- * like FM_send_piece until one ends. Handlers may call it.
+ * like FM_send_piece until one ends. So while the program keeps FM_STREAMS messages to a rank open,
+ * handlers that begin one to that rank do not go on, and FM_extract does not help: a program must not
+ * wait for such a handler before it has ended a message. Handlers may call it.
  */
 FM_stream *FM_begin_message(unsigned dest, size_t size, unsigned handler);
 

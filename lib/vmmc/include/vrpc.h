@@ -11,7 +11,8 @@
  *   name. They succeed once the rank uses vRPC, even if it does not serve this program. All clients
  *   of a rank share one connection. CLSET_RETRY_TIMEOUT has no effect.
  * - svctcp_create and svcudp_create give the process's one transport; svc_register, svc_reg,
- *   svc_unregister, svc_run and svc_exit work on it, so rpcgen's main of a server runs.
+ *   svc_unregister, svc_run and svc_exit work on it, so rpcgen's main of a server runs. Before
+ *   they have been called, svc_run returns at once.
  * - Messages may have 64 MB: longer arguments give RPC_CANTENCODEARGS, longer results
  *   RPC_SYSTEMERROR. Calls are executed at most once; none is retransmitted.
  * - A server executes one call at a time. It waits at most 10 s for the next part of a call that has

@@ -241,7 +241,7 @@ static void serve(int rank)
 
 void svc_run(void)
 {
-	server.stopped = 0;
+	server.stopped = !server.created;
 	while (!server.stopped) {
 		if (!has_call(NULL) && vmmc_wait_until(has_call, NULL, -1, -1) != VMMC_OK)
 			return;

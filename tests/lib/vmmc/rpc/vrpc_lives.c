@@ -163,6 +163,7 @@ static void survive(int server_dies)
 int main(int argc, char **argv)
 {
 	CHECK(argc == 2);
+	svc_run();                      /* returns, as there is no transport */
 	OK(vmmc_init());
 	if (strstr(argv[1], "dies"))
 		survive(!strcmp(argv[1], "server-dies"));

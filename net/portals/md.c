@@ -75,6 +75,7 @@ int md_alloc(struct process_view *view, uint32_t me, const struct md_args *args,
 {
 	struct pool *pool = &view->block->pools[POOL_MD];
 	uint32_t index;
+	handle_t made;
 	struct md *md;
 	int fresh, error = pool_next(pool, view->limits.mds, &index, &fresh);
 
@@ -93,10 +94,11 @@ int md_alloc(struct process_view *view, uint32_t me, const struct md_args *args,
 		md->room = room;
 	}
 	pool_taken(pool, fresh, md->next);
-	*handle = handle_in_use(__builtin_expect(fresh, 0) ? handle_fresh(view->block, md->handle, KIND_MD, index) :
-				md->handle, KIND_MD, index);
+	made = handle_in_use(__builtin_expect(fresh, 0) ?
+			     handle_fresh(view->block, md->handle, KIND_MD, index) :
+			     md->handle, KIND_MD, index);
 	/* Field by field: that takes fewer instructions. */
-	md->handle = *handle;
+	md->handle = made;
 	md->user = *args;
 	md->user.pad0 = md->user.pad1 = 0;
 	md->local_offset = 0;
@@ -104,6 +106,7 @@ int md_alloc(struct process_view *view, uint32_t me, const struct md_args *args,
 	md->next = md->prev = NO_INDEX;
 	md->pending = 0;
 	md->flags = flags;
+	*handle = made;
 	return PORTALS_OK;
 }
 
@@ -122,16 +125,19 @@ int md_attach(struct process_view *view, handle_t me_handle, const struct md_arg
 	      enum unlink_op unlink, handle_t *handle)
 {
 	struct me *me = me_lookup(view, me_handle);
+	handle_t made; /* *handle is in the application's memory: others may change it */
 	int error;
 
 	if (!me)
 		return PORTALS_ME_INVALID;
 	if (me->first != NO_INDEX)
 		return PORTALS_ME_IN_USE;
-	error = create(view, HANDLE_INDEX(me_handle), args, unlink, handle);
-	if (!error)
-		me->first = me->last = (uint16_t)HANDLE_INDEX(*handle);
-	return error;
+	error = create(view, HANDLE_INDEX(me_handle), args, unlink, &made);
+	if (error)
+		return error;
+	me->first = me->last = (uint16_t)HANDLE_INDEX(made);
+	*handle = made;
+	return PORTALS_OK;
 }
 
 static int index_valid(const struct process_view *view, uint32_t index)
@@ -144,6 +150,7 @@ int md_insert(struct process_view *view, handle_t base_handle, const struct md_a
 {
 	struct md *base = md_lookup(view, base_handle), *md;
 	uint32_t index, next, prev;
+	handle_t made; /* as in md_attach */
 	struct me *me;
 	int error;
 
@@ -154,10 +161,10 @@ int md_insert(struct process_view *view, handle_t base_handle, const struct md_a
 	if (base->me >= view->limits.mes || !index_valid(view, next) || !index_valid(view, prev))
 		return PORTALS_FAIL;
 	me = &view->mes[base->me];
-	error = create(view, base->me, args, unlink, handle);
+	error = create(view, base->me, args, unlink, &made);
 	if (error)
 		return error;
-	index = HANDLE_INDEX(*handle);
+	index = HANDLE_INDEX(made);
 	md = &view->mds[index];
 	md->next = next;
 	md->prev = prev;
@@ -169,6 +176,7 @@ int md_insert(struct process_view *view, handle_t base_handle, const struct md_a
 		me->last = (uint16_t)index;
 	else
 		view->mds[next].prev = index;
+	*handle = made;
 	return PORTALS_OK;
 }
 

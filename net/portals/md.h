@@ -45,6 +45,7 @@ _Static_assert(sizeof(struct md) == 128, "two cache lines per descriptor");
  *                         MD_SPAN: it goes past the last address
  *   PORTALS_EQ_INVALID    eq_handle is neither EQ_NONE nor a queue
  *   PORTALS_NO_SPACE, PORTALS_FAIL
+ * *handle may be in the application's memory: it is written once, last, and never read.
  */
 int md_attach(struct process_view *view, handle_t me, const struct md_args *args,
 	      enum unlink_op unlink, handle_t *handle);

@@ -326,3 +326,33 @@ TEST(rule34_md_insert_runs_out)
 	remove_me(&w, 0, me);
 	world_close(&w);
 }
+
+/* The handle goes to the application's memory, which other nodes may write to. Here it is in a field
+ * of the new descriptor that is written after it: what is there then must not name a descriptor. */
+TEST(rule33_a_handle_is_not_read_back)
+{
+	struct world w;
+	struct process_view *view = &w.views[0];
+	struct md_args args = memory(0, 64, MD_OP_PUT, EQ_NONE);
+	handle_t me, other, first, second;
+
+	world_open(&w, &test_limits);
+	me = new_me(&w, 0, 5);
+	other = bind(&w, 0, args, UNLINK_NEVER);
+	CHECK_IS(HANDLE_INDEX(other), 0);
+	CHECK_IS(md_attach(view, me, &args, UNLINK_NEVER, &view->mds[1].local_offset), 0);
+	first = view->mds[1].handle;
+	CHECK_IS(me_lookup(view, me)->first, 1);
+	CHECK_IS(view->mds[1].local_offset, first);
+	CHECK_IS(md_insert(view, first, &args, UNLINK_NEVER, INSERT_AFTER,
+			   &view->mds[2].local_offset), 0);
+	second = view->mds[2].handle;
+	CHECK_IS(me_lookup(view, me)->last, 2);
+	CHECK_IS(view->mds[2].local_offset, second);
+	CHECK_IS(view->mds[0].prev, NO_INDEX);
+	view->mds[1].local_offset = view->mds[2].local_offset = 0;
+	CHECK_IS(put_arrives(&w, 5, 64), DELIVER_OK);
+	remove_me(&w, 0, me);
+	remove_md(&w, 0, other);
+	world_close(&w);
+}

@@ -53,6 +53,16 @@ static int end(void *context, struct process_view *view, struct grant *grant,
 	return 1;
 }
 
+/* Copy operand bytes [at, at + bytes) to `to`. Short payload may outlive its descriptor. */
+static int operands_at(const struct process_view *me, const struct outgoing *out, uint64_t at,
+		       void *to, uint64_t bytes)
+{
+	if (!out->payload)
+		return deliver_read(me, &out->grant, at, to, bytes);
+	port_copy(to, out->payload + at, bytes);
+	return DELIVER_OK;
+}
+
 /* Apply a long atomic operation, step by step. Returns 1 if a block is damaged or the lock dead. */
 static int apply(void *context, const struct process_view *me, struct process_view *peer,
 		 const struct outgoing *out, const struct grant *to)
@@ -64,7 +74,7 @@ static int apply(void *context, const struct process_view *me, struct process_vi
 		uint64_t bytes = left < DELIVER_STEP_BYTES ? left : DELIVER_STEP_BYTES;
 		int failed;
 
-		if (deliver_read(me, &out->grant, at, operands, bytes) ||
+		if (operands_at(me, out, at, operands, bytes) ||
 		    !near_port_lock(context, peer))
 			return 1;
 		failed = deliver_apply(peer, to, out->message->atomic_operation,

@@ -158,6 +158,43 @@ TEST_PATHS(rule36_long_operations_in_pieces)
 	close_pair(&w, me, eq, args.md, events);
 }
 
+/* Without an ack, up to 128 bytes of operands are read before the message is delivered: the
+ * descriptor may be gone by then. */
+TEST_PATHS(rule36_operands_of_a_descriptor_that_unlinks_itself)
+{
+	static const uint64_t lengths[] = { 64, 72, 128, 136 };
+	static uint8_t wanted[ATOMIC_LONGEST];
+	handle_t eq, me;
+	struct world w;
+
+	world_open(&w, &test_limits);
+	eq = new_eq(&w, 0, 16);
+	me = new_me(&w, 0, 5);
+	attach(&w, 0, me, memory(AT, WORDS - AT, MD_OP_PUT | MD_MANAGE_REMOTE, eq), UNLINK_NEVER);
+	for (uint32_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		struct iovec_args *array = (struct iovec_args *)(w.views[1].memory + ARRAY);
+		struct md_args once = memory(ARRAY, 2, MD_IOVEC, EQ_NONE);
+		struct initiator_args args;
+
+		array[0] = (struct iovec_args){ BASE + 100, 12 };
+		array[1] = (struct iovec_args){ BASE + 112, 300 };
+		once.threshold = 1;
+		args = apply(bind(&w, 1, once, UNLINK_AUTO), 0, lengths[i], ATOMIC_SUM,
+			     ATOMIC_UINT64);
+		args.ack = ACK_NO;
+		expect(&w, wanted, 100, &args, lengths[i]);
+		CHECK_IS(put(&w, 1, args), 0);
+		CHECK_IS(md_lookup(&w.views[1], args.md) == 0, 1);
+		CHECK_IS(memcmp(wanted, w.views[0].memory + AT, ATOMIC_LONGEST), 0);
+		CHECK_IS(next(&w, 0, eq), EVENT_PUT_START);
+		CHECK_IS(next(&w, 0, eq), EVENT_PUT_END);
+		CHECK_IS(w.event.ni_fail_type, NI_OK);
+	}
+	remove_me(&w, 0, me);
+	remove_eq(&w, 0, eq);
+	world_close(&w);
+}
+
 TEST(rule36_long_operations_that_are_refused)
 {
 	struct initiator_args args;

@@ -200,9 +200,14 @@ int me_unlink(struct process_view *view, handle_t handle)
 		if (view->mds[i].pending)
 			return PORTALS_ME_IN_USE;
 	}
+	/* Another node may have damaged the list since: check it again. */
+	steps = view->limits.mds;
 	for (uint32_t i = me->first; i != NO_INDEX; ) {
-		struct md *md = &view->mds[i];
+		struct md *md;
 
+		if (i >= view->limits.mds || steps-- == 0)
+			return PORTALS_FAIL;
+		md = &view->mds[i];
 		i = md->next;
 		md_free(view, md);
 	}

@@ -3,6 +3,7 @@
  * block and the segment, and terminates. ASan guards the block's heap allocation, canaries guard
  * the segment, and the harness has a time limit. Seeds are printed when something fails.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -333,5 +334,44 @@ TEST(damage_makes_no_fast_descriptor_of_pieces)
 	}
 	md->user.start = 1;                       /* outside the segment */
 	CHECK_IS(initiator_fast_put(&w.views[1], &args, DELIVER_INLINE_BYTES, &message, &grant), 0);
+	world_drop(&w);
+}
+
+static _Atomic int unlinking;
+
+/* A faulty node: writes indices to the links of descriptors, good ones and bad ones. */
+static void *write_links(void *view_)
+{
+	struct process_view *view = view_;
+
+	while (unlinking)
+		for (uint32_t i = 0; i < 8; i++)
+			__atomic_store_n(&view->mds[i / 2].next, i % 2 ? NO_INDEX : 0xffffff,
+					 __ATOMIC_RELAXED);
+	return 0;
+}
+
+/* A list may be damaged after PtlMEUnlink has found it whole, and before it frees it. */
+TEST(damage_of_a_list_that_is_being_freed)
+{
+	struct md_args args = memory(0, 64, 0, EQ_NONE);
+	struct process_view *view;
+	pthread_t thread;
+	struct world w;
+
+	world_open(&w, &small_limits);
+	view = &w.views[0];
+	unlinking = 1;
+	CHECK_IS(pthread_create(&thread, 0, write_links, view), 0);
+	for (uint32_t i = 0; i < 2000000; i++) {
+		handle_t me = new_me(&w, 0, 5), md;
+
+		if (md_attach(view, me, &args, UNLINK_NEVER, &md) || me_unlink(view, me)) {
+			block_init(view);
+			block_open(view);
+		}
+	}
+	unlinking = 0;
+	pthread_join(thread, 0);
 	world_drop(&w);
 }

@@ -12,8 +12,10 @@
  * - Context: every call may be made anywhere in the application's one thread, from main on, but not
  *   in a signal handler that interrupted another Portals call. An event handler may make all calls
  *   but PtlInit, PtlFini, PtlNIInit, PtlNIFini, PtlNIBarrier, PtlEQAlloc, PtlEQAllocFilling,
- *   PtlEQFree, PtlEQGet, PtlEQWait and PtlEQPoll: these return PTL_FAIL there [M] (PtlFini does
- *   nothing). The handler of a queue that fills may call PtlEQGet on that queue.
+ *   PtlEQFree, PtlEQWait, PtlEQPoll, and PtlEQGet of a queue with a handler for each event: these
+ *   return PTL_FAIL there [M] (PtlFini does nothing). It may take events of another queue by
+ *   PtlEQGet if the program takes none of that queue. The handler of a queue that fills may take
+ *   events of that queue.
  * - Blocking: PtlEQWait, PtlEQPoll, PtlNIBarrier and PtlNIFini wait. Other calls do not [M], with
  *   two exceptions: the first message to a node waits while that node boots, and a message waits
  *   while its target has too many under way. PtlEQGet, PtlHandleIsEqual and the functions that
@@ -171,7 +173,8 @@ int PtlMDUnlink(ptl_handle_md_t md);
  *             place in the list and PTL_UNLINK stay; setting the threshold to 0 does not
  *             unlink it
  *   test_eq   PTL_EQ_NONE, or a queue that must be empty for an update: it has no event
- *             that has not been taken, and no message under way will record one in it
+ *             that has not been taken, and no message under way will record one in it. An
+ *             ack or a reply that has not come yet does not count [M]
  * PTL_MD_NO_UPDATE: new_md was not applied, because test_eq is not empty or an
  * operation on the descriptor is under way [M]. So a program that finds no event of an early
  * message, and then updates a descriptor from threshold 0 with that queue as test_eq, has

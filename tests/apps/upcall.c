@@ -411,6 +411,7 @@ static void forbidden(ptl_event_t *event)
 	EQUAL(PtlEQAlloc(r.job.ni, 4, forbidden, &other), PTL_FAIL);
 	EQUAL(PtlEQFree(eq), PTL_FAIL);
 	EQUAL(PtlEQGet(eq, event), PTL_FAIL);
+	EQUAL(PtlEQGet(r.eq, event), PTL_EQ_EMPTY); /* it has no handler */
 	EQUAL(PtlEQWait(eq, event), PTL_FAIL);
 	EQUAL(PtlEQWait(r.eq, event), PTL_FAIL);
 	EQUAL(PtlEQPoll(&r.eq, 1, 0, event, &which), PTL_FAIL);

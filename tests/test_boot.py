@@ -75,6 +75,15 @@ def test_grub_image(margay, app, tmp_path, nodes):
     assert sorted(run.lines) == [HELLO.format(r, nodes, r) for r in range(nodes)]
 
 
+@pytest.mark.parametrize("nodes", [1, 3])
+def test_grub_image_for_another_number_of_nodes(margay, app, tmp_path, nodes):
+    """Refused before a node boots."""
+    iso = tmp_path / "job.iso"
+    margay("iso", app("hello"), "-n", 2, "-o", iso).ok()
+    run = margay("run", "-n", nodes, "--boot", iso, app("hello")).status(125)
+    run.says(rf"job\.iso was made for 2 nodes, not for {nodes}\n.*boot as many: -n 2; ")
+
+
 def test_grub_image_without_the_folder_of_tmpdir(margay, app, tmp_path):
     """grub-mkrescue works in the folder that margay has made, whatever TMPDIR says."""
     iso = tmp_path / "job.iso"

@@ -46,7 +46,7 @@ def test_turns_on_one_processor(margay, app, name):
 
 
 @pytest.mark.parametrize("nodes, name, why", [
-    (2, "nonsense", 'selftest: no test "nonsense"'),
+    (2, "nonsense", 'selftest: no test "nonsense"; there are:\n(.*\n)*.*selftest:   doorbell\n'),
     (1, "locks", "needs a machine of 2 nodes")])
 def test_selftest_that_cannot_run(margay, app, nodes, name, why):
     run = margay("run", "-n", nodes, "--selftest", name, app("hello"))

@@ -323,17 +323,14 @@ bool selftest(const char *name)
 		{ "frames", frames, false }, { "framesizes", frame_sizes, false },
 		{ "framehalves", frame_halves, false }, { "framestreams", frame_streams, false },
 	};
+	static const struct { const char *name; bool (*run)(void); } with_own_checks[] = {
+		{ "incast", incast_test }, { "pinned", pinned_test }, { "unsent", unsent_test },
+		{ "unrung", unrung_test }, { "retracted", retracted_test },
+	};
 
-	if (!strcmp(name, "incast"))
-		return incast_test();
-	if (!strcmp(name, "pinned"))
-		return pinned_test();
-	if (!strcmp(name, "unsent"))
-		return unsent_test();
-	if (!strcmp(name, "unrung"))
-		return unrung_test();
-	if (!strcmp(name, "retracted"))
-		return retracted_test();
+	for (unsigned i = 0; i < sizeof(with_own_checks) / sizeof(with_own_checks[0]); i++)
+		if (!strcmp(name, with_own_checks[i].name))
+			return with_own_checks[i].run();
 	if (strlen(name) > strlen("damage") && !memcmp(name, "damage", strlen("damage")))
 		return damage_test(name + strlen("damage"));
 
@@ -352,6 +349,11 @@ bool selftest(const char *name)
 			return good;
 		}
 	}
-	console_line("selftest: no test \"%s\"", name);
+	console_line("selftest: no test \"%s\"; there are:", name);
+	for (unsigned i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+		console_line("selftest:   %s", tests[i].name);
+	for (unsigned i = 0; i < sizeof(with_own_checks) / sizeof(with_own_checks[0]); i++)
+		console_line("selftest:   %s", with_own_checks[i].name);
+	console_line("selftest:   damage-SEED-COUNT");
 	return false;
 }

@@ -53,7 +53,7 @@ def run_options(options: RunOptions, debug: Callable[[Job], None] | None = None)
     check_segment(options, image)
     check_outputs(options, image.path)
     qemu = program(os.environ.get("MARGAY_QEMU") or machine.PROGRAM, machine.PACKAGE)
-    boot_fd = open_iso(options.boot) if options.boot else image.fd
+    boot_fd = open_iso(options.boot, options.nodes) if options.boot else image.fd
     detail = say if options.verbose else quiet
     if options.dry_run:
         return dry_run(options, image, qemu)
@@ -104,7 +104,7 @@ def check_segment(options: RunOptions, image: Image) -> None:
             f"take {size_text(need)}", f"use at least --mem {need // MB + 1}")
 
 
-def open_iso(path: str) -> int:
+def open_iso(path: str, nodes: int) -> int:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         if os.pread(fd, 5, 32769) != b"CD001":
@@ -113,7 +113,25 @@ def open_iso(path: str) -> int:
     except OSError as error:
         raise MargayError(f"--boot {path}: {error.strerror}",
                           "make it: margay iso APP -n N -o F.iso") from None
+    made_for = nodes_of_iso(fd)
+    if made_for not in (nodes, 0):
+        raise MargayError(f"--boot {path} was made for {made_for} "
+                          f"node{'s' if made_for > 1 else ''}, not for {nodes}",
+                          f"boot as many: -n {made_for}; or make another: margay iso APP -n {nodes}")
     return fd
+
+
+def nodes_of_iso(fd: int) -> int:
+    """The number of nodes that GRUB's menu in the image is for; 0: it is not found."""
+    import mmap
+    mark = b'menuentry "node 0 of '
+    try:
+        with mmap.mmap(fd, 0, prot=mmap.PROT_READ) as data:
+            at = data.find(mark) + len(mark)
+            digits = data[at:at + 5].partition(b'"')[0] if at >= len(mark) else b""
+    except (OSError, ValueError):
+        return 0              # a disc drive, which cannot be mapped
+    return int(digits) if digits.isdigit() else 0
 
 
 def dry_run(options: RunOptions, image: Image, qemu: str) -> int:

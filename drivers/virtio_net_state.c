@@ -136,6 +136,13 @@ const char *virtio_net_start(struct virtio_net *v, uint64_t ns)
 	if (!set_filter(v, ns))
 		return "does not take its address filter";
 	mtu = mtu_of(v);
+	if (!v->bulk && v->receive.size < RING) {
+		/* Only all slots together are mapped twice: a frame must fit into one of a small
+		 * ring. */
+		v->nic.ring = v->receive.size;
+		if (mtu > SLOT_BYTES - sizeof(struct net_header))
+			mtu = SLOT_BYTES - sizeof(struct net_header);
+	}
 	if (mtu > FRAME_MOST || mtu < FRAME_LEAST + 68)
 		return "has an impossible MTU";
 	if (!v->nic.mtu || mtu < v->nic.mtu) /* a reset never makes frames longer */

@@ -83,7 +83,7 @@ static void answer_commands(void)
 	struct fake_ring *ring = &fake.control;
 
 	while (ring->available && ring->used->index != ring->available->index) {
-		uint16_t head = ring->available->ring[ring->used->index % FAKE_RING];
+		uint16_t head = ring->available->ring[ring->used->index % fake.size];
 		const struct virtio_descriptor *out = &ring->table[head], *in = &ring->table[out->next];
 
 		if (fake.n_commands < FAKE_COMMANDS)
@@ -110,7 +110,7 @@ uint64_t now_ns(void)
 
 void fake_use(struct fake_ring *ring, uint32_t id, uint32_t bytes)
 {
-	ring->used->ring[ring->used->index % FAKE_RING] =
+	ring->used->ring[ring->used->index % fake.size] =
 		(struct virtio_used_element){ id, bytes };
 	ring->used->index++;
 }
@@ -125,7 +125,7 @@ bool fake_receive(const uint8_t *frame, uint32_t bytes)
 	if ((uint16_t)(ring->available->index - first) < slots)
 		return false;
 	for (uint32_t i = 0; i < slots; i++) {
-		uint16_t head = ring->available->ring[(first + i) % FAKE_RING];
+		uint16_t head = ring->available->ring[(first + i) % fake.size];
 		uint8_t *at = (uint8_t *)ring->table[head].address;
 		uint32_t n = left < FAKE_SLOT ? left : FAKE_SLOT, skip = 0;
 
@@ -136,7 +136,7 @@ bool fake_receive(const uint8_t *frame, uint32_t bytes)
 		memcpy(at + skip, frame, n - skip);
 		frame += n - skip;
 		left -= n;
-		ring->used->ring[(first + i) % FAKE_RING] = (struct virtio_used_element){ head, n };
+		ring->used->ring[(first + i) % fake.size] = (struct virtio_used_element){ head, n };
 	}
 	ring->used->index = (uint16_t)(first + slots);
 	return true;
@@ -151,7 +151,7 @@ bool fake_land(const uint8_t *frame, uint32_t bytes)
 
 	if (ring->available->index == ring->used->index)
 		return false;
-	head = at = ring->available->ring[ring->used->index % FAKE_RING];
+	head = at = ring->available->ring[ring->used->index % fake.size];
 	for (;;) {
 		uint8_t *to = (uint8_t *)ring->table[at].address;
 		uint32_t room = ring->table[at].bytes - skip, n = left < room ? left : room;
@@ -178,7 +178,7 @@ uint32_t fake_send(uint32_t most, uint8_t *frame, uint32_t *bytes)
 	uint32_t frames = 0;
 
 	for (; frames < most && ring->used->index != ring->available->index; frames++) {
-		uint16_t head = ring->available->ring[ring->used->index % FAKE_RING], at = head;
+		uint16_t head = ring->available->ring[ring->used->index % fake.size], at = head;
 
 		*bytes = 0;
 		for (;;) {
@@ -204,16 +204,17 @@ static struct nic *open_card(const struct nic_setup *setup, uint32_t high, const
 	               FEATURE_EVENT_INDEX;
 
 	bool poor = fake.poor, stubborn = fake.stubborn;
+	uint16_t size = fake.small ? FAKE_SMALL : FAKE_RING;
 
 	if (poor)
 		low &= ~NET_FEATURE_CONTROL;
 	memset(registers, 0, sizeof(registers));
 	fake = (struct fake){ .common = registers + AT_COMMON, .config = registers + AT_CONFIG,
-	                      .stubborn = stubborn, .obeys = true };
+	                      .stubborn = stubborn, .size = size, .obeys = true };
 	/* Both halves of the features are one register here; VERSION_1 is bit 0 of the upper
 	 * half. */
 	*(uint32_t *)(fake.common + COMMON_DEVICE_FEATURES) = (uint32_t)low | high;
-	*(uint16_t *)(fake.common + COMMON_QUEUE_SIZE) = FAKE_RING;
+	*(uint16_t *)(fake.common + COMMON_QUEUE_SIZE) = size;
 	*(uint16_t *)(fake.config + NET_CONFIG_STATUS) = NET_STATUS_LINK_UP;
 	*(uint16_t *)(fake.config + NET_CONFIG_MTU) = 65535;
 	*why = 0;

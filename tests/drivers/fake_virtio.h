@@ -12,7 +12,7 @@
 #include "drivers/virtio_net_regs.h"
 #include "drivers/virtio_regs.h"
 
-enum { FAKE_RING = 256, FAKE_SLOT = 16384, FAKE_COMMANDS = 64 };
+enum { FAKE_RING = 256, FAKE_SMALL = 64, FAKE_SLOT = 16384, FAKE_COMMANDS = 64 };
 
 struct fake_ring {
 	struct virtio_descriptor *table;
@@ -27,6 +27,8 @@ struct fake {
 	bool deaf;                 /* ignores resets of a ring */
 	bool poor;                 /* the next card has no control queue */
 	bool stubborn;             /* ignores resets, even at opening */
+	bool small;                /* the next card has rings of FAKE_SMALL buffers */
+	uint16_t size;             /* of this card's rings */
 	uint8_t commands[FAKE_COMMANDS][2 + NIC_ADDRESS_BYTES]; /* commands received */
 	uint32_t n_commands;
 };

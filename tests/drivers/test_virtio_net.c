@@ -87,6 +87,26 @@ TEST(frames_of_all_sizes_come_whole_wherever_the_ring_ends)
 	close_card();
 }
 
+/* The rest of the slots' memory has no buffers: a frame that goes on at the ring's first slot is not
+ * contiguous. */
+TEST(frames_come_whole_where_a_small_ring_ends)
+{
+	uint32_t longest;
+
+	fake.small = true;
+	open_card();
+	longest = nic->mtu;
+	CHECK_IS(nic->ring, FAKE_SMALL);
+	for (uint32_t i = 0; i < 3 * FAKE_SMALL; i++) {
+		CHECK(fake_receive(frame, longest));
+		CHECK_IS(poll(), 1);
+		CHECK_IS(got_bytes, longest);
+		CHECK(!memcmp(got, frame, longest));
+	}
+	works();
+	close_card();
+}
+
 TEST(frames_for_others_and_short_ones_are_dropped)
 {
 	open_card();

@@ -52,7 +52,7 @@ include net/build.mk kernel/build.mk tests/drivers/build.mk tests/fuzz/build.mk 
 
 # Built by make, run by pytest.
 HOST_PROGRAMS := build/host/check-gcc build/host/check-clang build/host/check-tsan \
-	build/host/check-drivers build/host/check-e1000 build/host/check-pic \
+	build/host/check-drivers build/host/check-e1000 build/host/check-pic build/host/check-boot \
 	build/host/check-polling build/host/check-controls \
 	build/host/model-engine build/host/netsim build/host/netsim-asan build/host/wire $(FUZZ_TARGETS)
 

@@ -54,8 +54,8 @@ def test_over_frames(faults):
     run("check-gcc", "-concurrent", "-link_", CHECK_FRAMES=str(faults))
 
 
-@pytest.mark.parametrize("program", ["check-drivers", "check-e1000", "check-pic", "check-polling",
-                                     "check-controls"])
+@pytest.mark.parametrize("program", ["check-drivers", "check-e1000", "check-pic", "check-boot",
+                                     "check-polling", "check-controls"])
 def test_drivers(program):
     """A driver against a faulty card in plain memory (tests/drivers)."""
     run(program)

@@ -54,6 +54,7 @@
 #define CPUID7_ECX_UMIP        0x4u
 #define CPUIDX1_EDX_1GB        0x04000000u
 
+#define CPUID_ADDRESS_BITS     0x80000008u /* leaf: in eax 7:0, of physical addresses */
 #define CPUID_XSAVE            13u /* leaf: components of the vector state, sizes */
 
 struct cpuid { uint32_t eax, ebx, ecx, edx; };

@@ -18,6 +18,8 @@
 #define EBDA_SEGMENT  0x40eUL      /* in page 0, which is not mapped as it is */
 #define EBDA_BYTES    1024u
 #define TABLE_LIMIT   0x100000u
+#define ECAM_BUS_BYTES 0x100000UL  /* of PCI's configuration space, for each of 256 buses */
+#define ECAM_BYTES    (256 * ECAM_BUS_BYTES)
 #define ENABLE_TRIES  1000000u     /* reads of a port: a second or so */
 
 #define AML_PACKAGE   0x12u        /* 20.2.5.4 */
@@ -68,8 +70,11 @@ static const struct acpi_rsdp *find_rsdp(void)
 
 static const struct acpi_header *table_at(uint64_t physical)
 {
-	const struct acpi_header *table = map_physical(physical, sizeof(*table), MAP_MEMORY);
+	const struct acpi_header *table;
 
+	if (!physical || !memory_is_addressable(physical, TABLE_LIMIT))
+		return NULL;
+	table = map_physical(physical, sizeof(*table), MAP_MEMORY);
 	if (table->length < sizeof(*table) || table->length > TABLE_LIMIT)
 		return NULL;
 	return map_physical(physical, table->length, MAP_MEMORY);
@@ -98,12 +103,19 @@ static void read_fadt(const struct acpi_header *table)
 	const struct acpi_header *dsdt;
 
 	fadt = (const struct acpi_fadt *)table;
-	if (table->length >= offsetof(struct acpi_fadt, x_dsdt) + 8 && fadt->x_dsdt)
-		dsdt = table_at(fadt->x_dsdt);
-	else
-		dsdt = fadt->dsdt ? table_at(fadt->dsdt) : NULL;
+	dsdt = table->length >= offsetof(struct acpi_fadt, x_dsdt) + 8 ? table_at(fadt->x_dsdt) : NULL;
+	if (!dsdt)
+		dsdt = table_at(fadt->dsdt);
 	if (dsdt)
 		find_s5(dsdt);
+}
+
+static void read_mcfg(const struct acpi_mcfg *table)
+{
+	uint64_t base = table->entry[0].base;
+
+	if (memory_is_addressable(base, ECAM_BYTES) && base % ECAM_BUS_BYTES == 0)
+		ecam = base;
 }
 
 static void read_table(uint64_t physical)
@@ -117,7 +129,7 @@ static void read_table(uint64_t physical)
 		read_fadt(table);
 	else if (!memcmp(table->signature, "MCFG", 4) &&
 	         table->length >= sizeof(struct acpi_mcfg))
-		ecam = ((const struct acpi_mcfg *)table)->entry[0].base;
+		read_mcfg((const struct acpi_mcfg *)table);
 }
 
 void acpi_start(void)
@@ -129,8 +141,10 @@ void acpi_start(void)
 
 	if (!rsdp)
 		return;
-	width = rsdp->revision >= 2 && rsdp->xsdt ? 8 : 4;
-	root = table_at(width == 8 ? rsdp->xsdt : rsdp->rsdt);
+	root = rsdp->revision >= 2 ? table_at(rsdp->xsdt) : NULL;
+	width = root ? 8 : 4;
+	if (!root)
+		root = table_at(rsdp->rsdt);
 	if (!root)
 		return;
 	entries = (root->length - (uint32_t)sizeof(*root)) / width;
@@ -184,7 +198,7 @@ void acpi_power_off(void)
 	if (control->space == ACPI_SPACE_IO)
 		outb((uint16_t)control->address,
 		     (uint8_t)(ACPI_SLEEP_TYPE(sleep_type_s5) | ACPI_SLEEP_ENABLE));
-	else if (control->space == ACPI_SPACE_MEMORY)
+	else if (control->space == ACPI_SPACE_MEMORY && memory_is_addressable(control->address, 1))
 		*(volatile uint8_t *)map_physical(control->address, 1, MAP_DEVICE) =
 			(uint8_t)(ACPI_SLEEP_TYPE(sleep_type_s5) | ACPI_SLEEP_ENABLE);
 }

@@ -19,17 +19,18 @@
 /*
  * QEMU's generic PCI Express host on microvm (hw/i386/microvm.c). It is the one machine without
  * ports and without ACPI's MCFG, and its firmware assigns no BARs. 32-bit BARs get addresses after
- * the hole of the RAM, 64-bit ones in the last quarter of the processor's address space.
+ * the hole of the RAM: on other machines devices and memory are there. 64-bit ones get addresses in
+ * the last quarter of the processor's address space, on all machines.
  */
 #define ECAM_MICROVM    0xe0000000UL
 #define WINDOW32        0xc0000000UL
 #define WINDOW32_END    0xe0000000UL
-#define CPUID_ADDRESS_BITS 0x80000008u
 
 enum access { ACCESS_PORTS, ACCESS_MEMORY };
 
 static enum access access;
 static uint64_t ecam;
+static bool has_window32;
 static uint64_t window32 = WINDOW32;
 static uint64_t window64;
 
@@ -70,6 +71,7 @@ void pci_start(uint64_t hint)
 		access = ACCESS_PORTS;
 		return;
 	}
+	has_window32 = !ecam;
 	if (!ecam)
 		ecam = hint ? hint : ECAM_MICROVM;
 	access = ACCESS_MEMORY;
@@ -149,7 +151,7 @@ static uint64_t assign(uint32_t address, uint32_t index, bool wide, uint64_t byt
 	uint64_t *window = wide ? &window64 : &window32;
 	uint64_t start = (*window + bytes - 1) & -bytes;
 
-	if (!wide && start + bytes > WINDOW32_END)
+	if (!wide && (!has_window32 || start + bytes > WINDOW32_END))
 		return 0;
 	*window = start + bytes;
 	pci_write(address, PCI_BAR(index), (uint32_t)start);
@@ -175,6 +177,8 @@ bool pci_open(uint16_t vendor, uint16_t number, uint32_t nth, struct pci_device 
 		wide = (pci_read(address, PCI_BAR(i)) & (PCI_BAR_64 | PCI_BAR_IO)) == PCI_BAR_64;
 		if (bar->bytes && !bar->physical)
 			bar->physical = assign(address, i, wide, bar->bytes);
+		if (!bar->physical)
+			bar->bytes = 0;
 	}
 	pci_write(address, PCI_COMMAND, command | PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
 	return true;

@@ -16,20 +16,35 @@
 
 struct boot_info boot_info;
 
+/* If there are too many ranges, the smallest are left out. */
 static void add_range(uint64_t start, uint64_t end)
 {
-	start = (start + PAGE_BYTES - 1) & -PAGE_BYTES;
-	end &= -PAGE_BYTES;
+	struct boot_range *to = boot_info.free;
+
 	if (start < LOW_MEMORY_END)
 		start = LOW_MEMORY_END;
-	if (start < end && boot_info.ranges < BOOT_RANGES)
-		boot_info.free[boot_info.ranges++] = (struct boot_range){ start, end };
+	end &= -PAGE_BYTES;
+	if (start >= end || end - start < PAGE_BYTES)
+		return;
+	start = (start + PAGE_BYTES - 1) & -PAGE_BYTES;
+	if (boot_info.ranges < BOOT_RANGES)
+		to = &boot_info.free[boot_info.ranges++];
+	else
+		for (uint32_t i = 1; i < BOOT_RANGES; i++)
+			if (boot_info.free[i].end - boot_info.free[i].start < to->end - to->start)
+				to = &boot_info.free[i];
+	if (end - start > to->end - to->start)
+		*to = (struct boot_range){ start, end };
 }
 
-void boot_info_free(uint64_t start, uint64_t bytes)
+void boot_info_memory(uint64_t start, uint64_t bytes, bool is_free)
 {
-	if (start + bytes > start)
-		add_range(start, start + bytes);
+	uint64_t end = start + bytes < start ? UINT64_MAX : start + bytes;
+
+	if (is_free)
+		add_range(start, end);
+	else
+		boot_info_reserve(start, end);
 }
 
 void boot_info_reserve(uint64_t start, uint64_t end)

@@ -4,6 +4,7 @@
  */
 #ifndef KERNEL_BOOT_INFO_H
 #define KERNEL_BOOT_INFO_H
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernel/console/screen.h"
@@ -40,8 +41,9 @@ void boot_info_read(uint32_t loader, uint32_t told);
 /* Takes a range out of the free ones. */
 void boot_info_reserve(uint64_t start, uint64_t end);
 
-/* For the readers of the two protocols: enter a free range or module into boot_info. */
-void boot_info_free(uint64_t start, uint64_t bytes);
+/* For the readers of the two protocols: enter a range of memory or a module into boot_info. Ranges
+ * may overlap, and memory that is also in one that is not free is not free: so these come last. */
+void boot_info_memory(uint64_t start, uint64_t bytes, bool is_free);
 void boot_info_module(uint64_t start, uint64_t end, const char *text);
 void boot_info_command(const char *text);
 

@@ -19,7 +19,8 @@ static const void *at(uint32_t address)
 	return (const void *)(uint64_t)address;
 }
 
-static void read_map(const struct multiboot_info *info)
+/* Enters the free ranges, or the others. */
+static void read_map(const struct multiboot_info *info, bool free)
 {
 	uint64_t entry = info->map, end = entry + info->map_bytes;
 
@@ -28,8 +29,8 @@ static void read_map(const struct multiboot_info *info)
 	while (entry + sizeof(struct multiboot_map) <= end) {
 		const struct multiboot_map *map = (const struct multiboot_map *)entry;
 
-		if (map->kind == MULTIBOOT_MAP_FREE)
-			boot_info_free(map->start, map->length);
+		if ((map->kind == MULTIBOOT_MAP_FREE) == free)
+			boot_info_memory(map->start, map->length, free);
 		entry += map->bytes + sizeof(map->bytes);
 	}
 }
@@ -43,7 +44,8 @@ void multiboot_read(uint32_t told)
 		boot_info.screen = (struct screen_place){
 			.physical = VGA_TEXT, .width = VGA_COLUMNS, .height = VGA_ROWS,
 			.pitch = 2 * VGA_COLUMNS };
-	read_map(info);
+	read_map(info, true);
+	read_map(info, false);
 	if (info->flags & MULTIBOOT_HAS_MODULES)
 		for (uint32_t i = 0; i < info->modules; i++, module++)
 			boot_info_module(module->start, module->end, at(module->name));

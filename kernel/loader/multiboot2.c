@@ -9,7 +9,8 @@
 #include "boot_info.h"
 #include "multiboot.h"
 
-static void read_map(const struct multiboot2_map *map)
+/* Enters the free ranges, or the others. */
+static void read_map(const struct multiboot2_map *map, bool free)
 {
 	uint64_t entry = (uint64_t)(map + 1), end = (uint64_t)map + map->tag.bytes;
 
@@ -18,8 +19,8 @@ static void read_map(const struct multiboot2_map *map)
 	for (; entry + map->entry_bytes <= end; entry += map->entry_bytes) {
 		const struct multiboot2_range *range = (const struct multiboot2_range *)entry;
 
-		if (range->kind == MULTIBOOT_MAP_FREE)
-			boot_info_free(range->start, range->bytes);
+		if ((range->kind == MULTIBOOT_MAP_FREE) == free)
+			boot_info_memory(range->start, range->bytes, free);
 	}
 }
 
@@ -55,7 +56,8 @@ static void read_tag(const struct multiboot2_tag *tag)
 		boot_info_module(module->start, module->end, module->name);
 		break;
 	case MULTIBOOT2_MAP:
-		read_map((const struct multiboot2_map *)tag);
+		read_map((const struct multiboot2_map *)tag, true);
+		read_map((const struct multiboot2_map *)tag, false);
 		break;
 	case MULTIBOOT2_FRAMEBUFFER:
 		read_screen((const struct multiboot2_framebuffer *)tag);

@@ -137,6 +137,15 @@ static uint64_t direct(uint64_t physical)
 	return DIRECT_HIGH + (physical - above);
 }
 
+bool memory_is_addressable(uint64_t physical, uint64_t bytes)
+{
+	uint64_t end = 1UL << (cpuid(CPUID_ADDRESS_BITS, 0).eax & 0xff);
+
+	if (end > DIRECT_HALF)
+		end = DIRECT_HALF;
+	return physical < end && bytes <= end - physical;
+}
+
 void *map_physical(uint64_t physical, uint64_t bytes, enum map_kind kind)
 {
 	static const uint64_t caching[] = {

@@ -24,6 +24,10 @@ void memory_start(void);
  * valid for ever. Mapping the same memory twice is harmless. */
 void *map_physical(uint64_t physical, uint64_t bytes, enum map_kind kind);
 
+/* Whether map_physical can map this range, whatever else it maps: for addresses that firmware gives,
+ * which may be anything. */
+bool memory_is_addressable(uint64_t physical, uint64_t bytes);
+
 /* Zeroed memory of the kernel's own, identity mapped (pointer = physical
  * address), for ever; panics when there is none. `align` is a power of two of
  * at least 4096. Counted in COUNTER_KERNEL_BYTES. */

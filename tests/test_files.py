@@ -213,6 +213,17 @@ def test_file_that_another_rank_replaces(margay, app):
 
 
 @pytest.mark.nodes(2)
+def test_current_folder_that_another_rank_moves(margay, app, tmp_path):
+    """Its path counts, as the host's server knows folders by their paths."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "outside/b").mkdir(parents=True)
+    (tmp_path / "outside/b/file").write_text("out")
+    run = margay("run", "--no-prefix", "-n", 2, "--dir", f"{tmp_path}/own", app("file_cases"), "moved",
+                 tmp_path / "outside").ok()
+    assert run.lines == ["old", "none", "none", "old", "new"]
+
+
+@pytest.mark.nodes(2)
 @pytest.mark.own_link
 @pytest.mark.parametrize("way", ["shm", "virtio"])
 def test_messages_beside_a_file_call(margay, app, way):

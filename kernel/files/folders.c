@@ -76,8 +76,8 @@ void path_moved(const char *from, const char *to)
 {
 	uint32_t bytes;
 
-	if (!current_gone)
-		move(path_current, from, to, path_current, PATH_BYTES);
+	if (!current_gone && move(path_current, from, to, path_current, PATH_BYTES))
+		path_let_go();
 	for (uint32_t i = 0; i < file_count(); i++) {
 		struct open_file *file = file_at(i);
 
@@ -97,8 +97,10 @@ void path_removed(const char *path)
 	for (uint32_t i = 0; i < file_count(); i++)
 		if (file_at(i)->folder && !strcmp(path_kept(file_at(i)), path))
 			file_at(i)->gone = true;
-	if (!strcmp(path_current, path))
+	if (!strcmp(path_current, path)) {
 		current_gone = true;
+		path_let_go();
+	}
 }
 
 /* ---- the current folder ---- */
@@ -122,6 +124,7 @@ int64_t path_base(uint64_t at, const char **base)
 
 void path_start(const char *path)
 {
+	path_let_go();
 	memcpy(path_current, path, strlen(path) + 1);
 	current_gone = false;
 }
@@ -150,8 +153,10 @@ int64_t sys_chdir(uint64_t at, uint64_t address, uint64_t bytes)
 		error = -ENOENT;
 	else if (!(found->qid.kind & P9_QID_FOLDER))
 		error = -ENOTDIR;
-	else
+	else {
 		path_start(found->path);
+		path_hold(found, path_current);
+	}
 	path_release(found);
 	return error;
 }

@@ -1,5 +1,6 @@
 /*
- * Paths: see paths.h. Data: the mounts, and the two results.
+ * Paths: see paths.h. Data: the mounts, the two results, and the fid of the current folder. The host's
+ * server takes as long for a walk as the square of its names, so walks into that folder begin there.
  */
 #include "paths.h"
 
@@ -13,6 +14,7 @@
 #include "p9_regs.h"
 
 #define LINKS_MOST 40u             /* followed in one path (Linux's limit) */
+#define FID_CURRENT 5u
 
 struct found path_first, path_second;
 
@@ -21,6 +23,13 @@ static uint32_t number, hosts;     /* of mounts, and those of the host's folders
 static char rest[PATH_BYTES];      /* the part of the path not resolved yet */
 static char wanted[PATH_BYTES];    /* within the mount: the path to walk next */
 static char target[PATH_BYTES];    /* of a link */
+
+/* The current folder, if it has a fid. */
+static struct {
+	struct mount *mount;       /* a host's; null: it has none */
+	const char *path;          /* names in the mount, one or more, of folders without links */
+	struct p9_qid qid;
+} current;
 
 static void copy(char *to, const char *from)
 {
@@ -33,7 +42,7 @@ static struct mount *add(const char *path)
 {
 	struct mount *mount = &mounts[number++];
 
-	path_first.fid = 1;        /* P9_ROOT is 0 */
+	path_first.fid = 1;        /* P9_ROOT is 0; FID_CURRENT is 5 */
 	path_first.folder = 2;
 	path_second.fid = 3;
 	path_second.folder = 4;
@@ -200,6 +209,22 @@ static uint64_t first_names(const char *path, uint32_t most, uint32_t *names)
 	return n;
 }
 
+/* Begins a walk in the current folder, if `path` leads there. Returns how many names were skipped. */
+static uint32_t skip(const struct mount *mount, const char **path, uint32_t *from, struct p9_qid *qid)
+{
+	uint32_t names;
+	uint64_t bytes;
+
+	if (mount != current.mount || !is_below(*path, current.path))
+		return 0;
+	bytes = first_names(current.path, PATH_BYTES, &names);
+	memset(kinds, P9_QID_FOLDER, names);
+	*path += bytes + ((*path)[bytes] == '/');
+	*from = FID_CURRENT;
+	*qid = current.qid;
+	return names;
+}
+
 /*
  * Walks to `path` in a mount, names between single slashes. Returns how many names exist, and sets
  * their kinds. If all exist, `fid` is the last one, and *qid identifies it.
@@ -207,9 +232,10 @@ static uint64_t first_names(const char *path, uint32_t most, uint32_t *names)
 static int64_t walk(struct mount *mount, const char *path, uint32_t fid, struct p9_qid *qid)
 {
 	struct p9_qid qids[P9_NAMES];
-	uint32_t done = 0, now, from = P9_ROOT;
+	uint32_t done, now, from = P9_ROOT;
 
 	*qid = (struct p9_qid){ .kind = P9_QID_FOLDER };
+	done = skip(mount, &path, &from, qid);
 	do {
 		uint64_t bytes = first_names(path, P9_NAMES, &now);
 		int64_t got = fs_walk(mount, from, fid, path, bytes, qids);
@@ -524,6 +550,26 @@ int64_t path_resolve(const char *base, const char *path, unsigned flags, struct 
 			fs_clunk(found->mount, found->fid);
 	}
 	return error;
+}
+
+void path_hold(const struct found *found, const char *path)
+{
+	struct p9_qid qid;
+
+	path_let_go();
+	if (!found->mount || found->mount->in_memory || !*inside(found->mount, path) ||
+	    fs_walk(found->mount, found->fid, FID_CURRENT, "", 0, &qid))
+		return;
+	current.mount = found->mount;
+	current.path = inside(found->mount, path);
+	current.qid = found->qid;
+}
+
+void path_let_go(void)
+{
+	if (current.mount)
+		fs_clunk(current.mount, FID_CURRENT);
+	current.mount = 0;
 }
 
 void path_release(struct found *found)

@@ -136,6 +136,43 @@ static void replaced(void)
 	EQUAL(close(fd), 0);
 }
 
+/* moved OUTSIDE: rank 0 is in a folder that rank 1 moves away, replaces by a link to a folder of the
+ * host that is not shared, puts back, and makes anew. */
+static void moved(const char *outside)
+{
+	struct job job;
+	char text[8] = "";
+
+	job_start(&job);
+	for (int turn = 0; turn < 5; turn++) {
+		int fd = -1;
+
+		if (job.rank == 1 && turn == 0)
+			CHECK(!mkdir("a", 0755) && !mkdir("a/b", 0755));
+		else if (job.rank == 1 && turn == 1)
+			EQUAL(rename("a", "c"), 0);
+		else if (job.rank == 1 && turn == 2)
+			EQUAL(symlink(outside, "a"), 0);
+		else if (job.rank == 1 && turn == 3)
+			CHECK(!unlink("a") && !rename("c", "a"));
+		else if (job.rank == 1)
+			CHECK(!unlink("a/b/file") && !rmdir("a/b") && !mkdir("a/b", 0755));
+		if (job.rank == 1 && turn % 4 == 0) {
+			fd = open("a/b/file", O_WRONLY | O_CREAT | O_TRUNC, 0644);
+			EQUAL(write(fd, turn ? "new" : "old", 3), 3);
+		}
+		job_barrier(&job);
+		if (job.rank == 0) {
+			if (turn == 0)
+				EQUAL(chdir("a/b"), 0);
+			fd = open("file", O_RDONLY);
+			printf("%s\n", read(fd, text, 3) == 3 ? text : "none");
+		}
+		job_barrier(&job);
+		close(fd);
+	}
+}
+
 /* beside CALLS: rank 1 puts and waits for each ack, while rank 0 reads a file in long calls,
  * until puts have arrived during CALLS of them. */
 static void beside(long calls)
@@ -527,6 +564,8 @@ int main(int argc, char **argv)
 		see();
 	else if (!strcmp(name, "replaced"))
 		replaced();
+	else if (!strcmp(name, "moved"))
+		moved(text);
 	else if (!strcmp(name, "beside"))
 		beside(value);
 	else if (!strcmp(name, "killed"))

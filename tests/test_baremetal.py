@@ -44,6 +44,30 @@ def test_disc(margay, tmp_path, disc, uefi):
     board.off()
 
 
+def test_files_in_folders(margay, tmp_path, disc):
+    """A file has the whole name that it was given, of up to 231 bytes."""
+    name = f"texts/{'n' * 220}/text"
+    (tmp_path / "text").write_bytes(TEXT)
+    (tmp_path / "other").write_bytes(b"other words\n")
+    path = disc("wordfreq", "--link", "none", "--file", f"{tmp_path}/other=text", "--file",
+                f"{tmp_path}/text={name}", "--", name)
+    board = Board(margay, tmp_path, "-cdrom", path)
+    board.serial.wait(LONG).ok()
+    lines = board.serial.out.decode().replace("\r", "").splitlines()
+    assert lines[-len(expected(TEXT)) - 1:-1] == expected(TEXT)
+
+
+def test_too_many_files(margay, app, tmp_path):
+    """Refused before the image is made: no board would boot it."""
+    (tmp_path / "texts").mkdir()
+    for number in range(17):
+        (tmp_path / f"texts/{number}").write_bytes(TEXT)
+    for command in ("iso", "pxe"):
+        run = margay(command, app("hello"), "-o", tmp_path / "made", "--file", tmp_path / "texts=texts")
+        run.status(125).says("17 files: a board's image takes 16\n.*put several into one file")
+        assert not (tmp_path / "made").exists()
+
+
 @FIRMWARE
 def test_network_boot(margay, app, tmp_path, uefi):
     """QEMU's own DHCP and TFTP: GRUB, then the image. The card's address selects the node; the

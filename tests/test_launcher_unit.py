@@ -176,6 +176,22 @@ def test_grub_config():
     assert "set timeout=-1\n" in text and "stay=1" not in text
 
 
+@pytest.mark.parametrize("words, error", [
+    (["--", "a" * 8192], "an argument or variable takes 8192 bytes, encoded; GRUB reads words of up "
+     "to 8191"),
+    (["--env", "A=" + "%" * 2800], "an argument or variable takes 8406 bytes"),
+    (["--", *["a" * 8000] * 4], "a node's command line has room for 32000")])
+def test_command_line_that_a_board_would_refuse(words, error):
+    parsed = options.parse(["app", "-o", "x.iso", "--link", "none", *words], "iso")
+    with pytest.raises(MargayError, match=error):
+        grub.grub_config(parsed, "/boot")
+
+
+def test_longest_words_of_a_boards_command_line():
+    parsed = options.parse(["app", "-o", "x.iso", "--link", "none", "--", *["a" * 8191] * 3], "iso")
+    assert grub.grub_config(parsed, "/boot").count("a" * 8191) == 3
+
+
 def test_grub_config_knows_boards():
     parsed = options.parse(["app", "-n", "3", "-o", "x", "--board", "52:54:00:AB:00:01",
                             "--board", "Serial 7", "--stay"], "pxe")

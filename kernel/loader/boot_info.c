@@ -62,21 +62,7 @@ void boot_info_reserve(uint64_t start, uint64_t end)
 	}
 }
 
-/* "path/to/kernel file.txt" or "file.txt": the last word names the file. */
-static void read_name(char *name, const char *text)
-{
-	const char *word = text;
-	uint32_t n = 0;
-
-	for (const char *c = text; *c; c++)
-		if ((*c == ' ' || *c == '/') && c[1])
-			word = c + 1;
-	for (; word[n] && word[n] != ' ' && n + 1 < BOOT_NAME; n++)
-		name[n] = word[n];
-	name[n] = 0;
-}
-
-void boot_info_module(uint64_t start, uint64_t end, const char *text)
+void boot_info_module(uint64_t start, uint64_t end, const char *name)
 {
 	struct boot_module *to = &boot_info.module[boot_info.modules];
 
@@ -84,7 +70,8 @@ void boot_info_module(uint64_t start, uint64_t end, const char *text)
 		panic("more than %u modules", BOOT_MODULES);
 	boot_info.modules++;
 	to->range = (struct boot_range){ start, end };
-	read_name(to->name, text);
+	for (uint32_t n = 0; name[n] && name[n] != ' ' && n + 1 < BOOT_NAME; n++)
+		to->name[n] = name[n];
 }
 
 void boot_info_command(const char *text)

@@ -11,7 +11,7 @@
 
 #define BOOT_RANGES   64u
 #define BOOT_MODULES  16u
-#define BOOT_NAME     64u
+#define BOOT_NAME     232u
 #define BOOT_COMMAND  32768u
 #define BOOT_RSDP     36u
 
@@ -19,7 +19,7 @@ struct boot_range { uint64_t start, end; };
 
 struct boot_module {
 	struct boot_range range;
-	char name[BOOT_NAME];      /* the last word of the module's string, without folders */
+	char name[BOOT_NAME];      /* of the file */
 };
 
 struct boot_info {
@@ -44,7 +44,7 @@ void boot_info_reserve(uint64_t start, uint64_t end);
 /* For the readers of the two protocols: enter a range of memory or a module into boot_info. Ranges
  * may overlap, and memory that is also in one that is not free is not free: so these come last. */
 void boot_info_memory(uint64_t start, uint64_t bytes, bool is_free);
-void boot_info_module(uint64_t start, uint64_t end, const char *text);
+void boot_info_module(uint64_t start, uint64_t end, const char *name);
 void boot_info_command(const char *text);
 
 #endif

@@ -35,6 +35,17 @@ static void read_map(const struct multiboot_info *info, bool free)
 	}
 }
 
+/* "path/to/kernel file.txt" or "path/to/file.txt": the last word, without folders. */
+static const char *last_name(const char *text)
+{
+	const char *name = text;
+
+	for (const char *c = text; *c; c++)
+		if ((*c == ' ' || *c == '/') && c[1])
+			name = c + 1;
+	return name;
+}
+
 void multiboot_read(uint32_t told)
 {
 	const struct multiboot_info *info = at(told);
@@ -48,7 +59,7 @@ void multiboot_read(uint32_t told)
 	read_map(info, false);
 	if (info->flags & MULTIBOOT_HAS_MODULES)
 		for (uint32_t i = 0; i < info->modules; i++, module++)
-			boot_info_module(module->start, module->end, at(module->name));
+			boot_info_module(module->start, module->end, last_name(at(module->name)));
 	if (info->flags & MULTIBOOT_HAS_COMMAND)
 		boot_info_command(at(info->command));
 }

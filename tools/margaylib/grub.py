@@ -13,7 +13,7 @@ from pathlib import Path
 from .encode import command_line
 from .errors import MargayError
 from .links import link_keys
-from .machine import EXIT_PORT
+from .machine import EXIT_PORT, check_line
 from .options import RunOptions, check_among
 from .paths import program
 
@@ -21,6 +21,8 @@ SERIAL = "margay-node-"       # of a machine that `margay run --boot` makes, wit
 MODULES = "normal multiboot2 serial smbios test echo boot terminal reboot"
 PLATFORMS = {"i386-pc": ("BIOS", "grub-pc-bin"), "x86_64-efi": ("UEFI", "grub-efi-amd64-bin")}
 FOLDER = Path("/usr/lib/grub")
+LONGEST_WORD = 8191           # GRUB's YYLMAX, without a NUL
+MOST_FILES = 16               # the kernel's BOOT_MODULES
 _PLAIN = re.compile(r"[A-Za-z0-9_./=,:%+@-]*\Z")
 
 
@@ -64,6 +66,9 @@ def check_boards(options: RunOptions, command: str) -> None:
 
 
 def check_files(options: RunOptions) -> None:
+    if len(options.files) > MOST_FILES:
+        raise MargayError(f"{len(options.files)} files: a board's image takes {MOST_FILES}",
+                          "put several into one file")
     for file in options.files:
         if not os.access(file.path, os.R_OK) or not os.path.isfile(file.path):
             raise MargayError(f"--file {file.path} cannot be read, or is not a regular file",
@@ -129,8 +134,14 @@ def _kernel_line(options: RunOptions, node: int) -> str:
         keys.append(("patience", str(options.patience)))
     if options.stay:
         keys.append(("stay", "1"))
-    mark, *tokens = command_line(keys, options.env, [options.app, *options.args]).split(" ")
-    return " ".join([mark, "$exit", *map(quoted, tokens)])
+    line = command_line(keys, options.env, [options.app, *options.args])
+    check_line(line)
+    mark, *tokens = line.split(" ")
+    words = [quoted(token) for token in tokens]
+    if (longest := max(map(len, words))) > LONGEST_WORD:
+        raise MargayError(f"an argument or variable takes {longest} bytes, encoded; GRUB reads "
+                          f"words of up to {LONGEST_WORD}", "put it into a file: --file F")
+    return " ".join([mark, "$exit", *words])
 
 
 def quoted(token: str) -> str:

@@ -73,11 +73,15 @@ def kernel_line(options: RunOptions, rank: int, job: int, uid: int, life: int = 
     if options.on_death == "restart":
         env = [*env, f"MARGAY_LIFE={life}"]
     line = command_line(keys, env, [options.argv0 or options.app, *options.args])
+    check_line(line)
+    return line
+
+
+def check_line(line: str) -> None:
     if len(line) > LONGEST_LINE:
         raise MargayError(f"arguments and environment take {len(line)} bytes, encoded; a node's "
                           f"command line has room for {LONGEST_LINE}",
                           "put them into a file: --file F")
-    return line
 
 
 def qemu_arguments(options: RunOptions, accel: str, rank: int, job: int, uid: int,

@@ -28,10 +28,11 @@ def pxe(args: list[str]) -> int:
     check_files(options)
     check_outputs(options, image.path)
     folder = Path(options.output)
+    config = grub_config(options, "$prefix")
     try:
         folder.mkdir(exist_ok=True)
         copy_files(options, image.fd, folder)
-        (folder / "grub.cfg").write_text(grub_config(options, "$prefix"))
+        (folder / "grub.cfg").write_text(config)
     except OSError as error:
         raise MargayError(f"-o {folder}: {error.strerror}",
                           "name a folder that you may write, or a new one") from None

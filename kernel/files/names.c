@@ -106,6 +106,10 @@ static int64_t open_device(enum kind kind, uint64_t of, uint32_t flags)
 	struct open_file *file;
 	int64_t fd;
 
+	if ((flags & (MARGAY_O_CREAT | MARGAY_O_EXCL)) == (MARGAY_O_CREAT | MARGAY_O_EXCL))
+		return -EEXIST;
+	if (flags & MARGAY_O_DIRECTORY)
+		return -ENOTDIR;
 	if (kind < KIND_NULL)
 		return sys_dup(of, 0, MARGAY_DUP_LOWEST);
 	fd = file_new(&file);

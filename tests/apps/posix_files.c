@@ -297,6 +297,9 @@ static void strange(void)
 	name[255] = 'y';
 	name[256] = 0;
 	SAY(open(name, O_RDWR | O_CREAT, 0644));
+	SAY(open("/dev/null", O_RDWR | O_CREAT | O_EXCL, 0600));
+	SAY(open("/dev/null", O_RDONLY | O_DIRECTORY));
+	SAY(opendir("/dev/null") ? 0 : -1);
 	fd = open("/dev/null", O_RDWR);
 	VALUE(write(fd, "gone", 4));
 	VALUE(read(fd, name, 4));

@@ -329,10 +329,11 @@ int PtlGetPut(ptl_handle_md_t get_md, ptl_handle_md_t put_md, ptl_process_id_t t
  * Up to 64 bytes change in one step, of a longer operation each element: atomic against PtlGetPut,
  * PtlAtomic and PtlFetchAtomic on the same process (not against its own instructions, puts and
  * gets). If one side dies, some elements of a longer operation may have changed. With PTL_CSWAP
- * 2 * length bytes are sent: length bytes of values to compare with, then length bytes of new
- * values. The target's descriptor must accept puts; truncation leaves whole elements. Errors of
- * PtlPutRegion, and PTL_ATOMIC_INVALID: operation, datatype or length, a bitwise operation on
- * floating-point numbers, or PTL_NOOP, which only PtlFetchAtomic has.
+ * twice that many bytes are sent: length bytes of values to compare with, then length bytes of new
+ * values. Operands of more than 64 bytes must not overlap the memory that they change. The target's
+ * descriptor must accept puts; truncation leaves whole elements. Errors of PtlPutRegion, and
+ * PTL_ATOMIC_INVALID: operation, datatype or length, a bitwise operation on floating-point numbers,
+ * or PTL_NOOP, which only PtlFetchAtomic has.
  */
 int PtlAtomic(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
 	      ptl_ack_req_t ack_req, ptl_process_id_t target, ptl_pt_index_t pt_index,

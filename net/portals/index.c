@@ -140,20 +140,24 @@ static int chained_with(const struct process_view *view, uint32_t index, const s
 static int place_in(const struct process_view *view, const struct chain *chain,
 		    const struct me *me, uint32_t *at)
 {
+	/* Read once: a faulty node may write them. */
+	uint32_t prev = ((const volatile struct me *)me)->prev;
+	uint32_t next = ((const volatile struct me *)me)->next;
+	uint32_t first = ((const volatile struct chain *)chain)->first;
 	uint32_t steps = view->limits.mes;
 	const struct me *other;
 
 	*at = 0;
-	if (chained_with(view, me->prev, me)) {
-		*at = me->prev + 1u;
+	if (chained_with(view, prev, me)) {
+		*at = prev + 1u;
 		return PORTALS_OK;
 	}
-	if (chained_with(view, me->next, me)) {
-		*at = view->mes[me->next].earlier;
+	if (chained_with(view, next, me)) {
+		*at = view->mes[next].earlier;
 		return *at <= view->limits.mes ? PORTALS_OK : PORTALS_FAIL;
 	}
-	if (chain->first <= view->limits.mes) {
-		other = &view->mes[chain->first - 1];
+	if (first - 1 < view->limits.mes) {
+		other = &view->mes[first - 1];
 		if (other->mask == me->mask && other->order > me->order)
 			return PORTALS_OK;
 	}

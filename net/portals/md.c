@@ -230,22 +230,24 @@ int md_update(struct process_view *view, handle_t handle, struct md_args *old,
 
 int md_leave(struct process_view *view, struct md *md)
 {
+	/* Read once: a faulty node may write them. */
+	const volatile struct md *now = md;
+	uint32_t entry = now->me, next = now->next, prev = now->prev;
 	struct me *me;
 
-	if (md->me == NO_INDEX)
+	if (entry == NO_INDEX)
 		return PORTALS_OK;
-	if (md->me >= view->limits.mes || !index_valid(view, md->next) ||
-	    !index_valid(view, md->prev))
+	if (entry >= view->limits.mes || !index_valid(view, next) || !index_valid(view, prev))
 		return PORTALS_FAIL;
-	me = &view->mes[md->me];
-	if (md->prev == NO_INDEX)
-		me->first = (uint16_t)md->next;
+	me = &view->mes[entry];
+	if (prev == NO_INDEX)
+		me->first = (uint16_t)next;
 	else
-		view->mds[md->prev].next = md->next;
-	if (md->next == NO_INDEX)
-		me->last = (uint16_t)md->prev;
+		view->mds[prev].next = next;
+	if (next == NO_INDEX)
+		me->last = (uint16_t)prev;
 	else
-		view->mds[md->next].prev = md->prev;
+		view->mds[next].prev = prev;
 	md->me = NO_INDEX;
 	if (me->first == NO_INDEX && me->unlink == UNLINK_AUTO &&
 	    HANDLE_KIND(me->handle) == KIND_ME)

@@ -54,13 +54,18 @@ def latency(bench: Bench, link: str, plain: str) -> None:
 
 
 def streams(bench: Bench, link: str, plain: str, layers: dict[int, str]) -> None:
-    """Bandwidth by size: of puts, of both generations, and of the layer over each."""
+    """Bandwidth by size: of puts, of puts that are received (over shared memory), of both
+    generations, and of the layer over each."""
     way = ("-n", "2", "--link", link, *DIRECT[link])
     for size in QUICK_SIZES if bench.quick else SIZES:
         count = SIZES[size]
         number = bench.number(count if link == "shm" else count // 8, 64)
         put = bench.margay(*way, app("put"), "stream", str(size), number, *ASLEEP[link])["MBps"]
         near = link == "shm"
+        if near:
+            bench.add(f"fm_{link}_received_MBps_{size}",
+                      bench.margay(*way, app("put"), "received", str(size), number)["MBps"],
+                      "MB/s", "", put)
         for n, name in ((1, "one"), (2, "two")):
             own = bench.margay(*way, plain, name, str(size), number, *ASLEEP[link])["MBps"]
             aim = least(OF_PUTS, size) if near and n == 2 else None

@@ -124,6 +124,10 @@ connections.o: src/mpi/spawn/connections.c
 	$(COMPILE) -c -o $@ $<
 elements.o: src/mpi/datatype/elements.c
 	$(COMPILE) -c -o $@ $<
+darrays.o: src/mpi/datatype/typerep/src/darrays.c
+	$(COMPILE) -c -o $@ $<
+neighbors.o: src/binding/c/coll/neighbors.c
+	$(COMPILE) -c -o $@ $<
 end
 for goal in margay-sources margay-libraries; do
 	make -j"$jobs" $goal >>"$log" 2>&1 || fail "making $goal"
@@ -137,19 +141,23 @@ for file in include/mpi.h include/mpif.h include/mpi.mod include/mpi_f08.mod lib
 	[ -s "$work/install/$file" ] || fail "installing $file"
 done
 # replace NAME FOLDER MEMBER: compiles mpi/NAME.c in MPICH's FOLDER, whose files it may include, in
-# place of the object MEMBER.
+# place of the objects whose names match MEMBER.
 replace() {
 	cp "$here/../mpi/$1.c" "$source/$2"
 	make "$1.o" >>"$log" 2>&1 || fail "compiling $1.c"
-	member=$(ar t "$work/install/lib/libmpi.a" | grep "$3")
-	ar d "$work/install/lib/libmpi.a" "$member" >>"$log" 2>&1 &&
-		ar r "$work/install/lib/libmpi.a" "$1.o" >>"$log" 2>&1 || fail "replacing $member"
+	# shellcheck disable=SC2046 # names
+	ar d "$work/install/lib/libmpi.a" $(ar t "$work/install/lib/libmpi.a" | grep "$3") \
+		>>"$log" 2>&1 &&
+		ar r "$work/install/lib/libmpi.a" "$1.o" >>"$log" 2>&1 || fail "replacing $3"
 }
 # MPI_Win_allocate_shared with a check that this device leaves out, connections that are refused,
-# and MPI_Get_elements. Another object of that name, without "lt", has the call itself.
+# MPI_Get_elements (another object of that name, without "lt", has the call itself), distributed
+# arrays, and MPI_Neighbor_alltoallw.
 replace shared_windows src/binding/c/rma win_allocate_shared.o
 replace connections src/mpi/spawn spawn_impl.o
 replace elements src/mpi/datatype '^lt.*get_elements_x.o'
+replace darrays src/mpi/datatype/typerep/src typerep_dataloop_darray.o
+replace neighbors src/binding/c/coll '[-_]i*neighbor_alltoallw\(_init\)*\.o$'
 # A tool between program and library (PMPI) defines some of these itself; in MPICH they are in one
 # object with all others.
 objcopy --wildcard --weaken-symbol='mpi_*_f08ts_' --weaken-symbol='mpi_*_f08_' \

@@ -56,6 +56,20 @@ def test_elements(margay, link, seed):
     assert said.lines == ["elements: 400 rounds"]
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_distributed_arrays(margay, seed):
+    """All kinds of distribution, and both orders: the elements that the definition gives."""
+    said = run(margay, "darrays", 1, 1000, seed)
+    assert said.lines == ["darrays: 1000 rounds"]
+
+
+@pytest.mark.parametrize("link", ["shm", "virtio"])
+@pytest.mark.parametrize("ranks", [2, 5])
+def test_neighbors_of_unequal_number(margay, link, ranks):
+    said = run(margay, "neighbors", ranks, 60, ranks, options=("--link", link))
+    assert said.lines == ["neighbors: 60 rounds"]
+
+
 def over_faults(margay, tmp_path, kind: str, name: str, seed: int, rounds: int) -> None:
     report = tmp_path / "run.json"
     run(margay, name, 3, rounds, seed, 20000 if name == "messages" else 300, timeout=LONG, options=(

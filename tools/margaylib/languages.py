@@ -57,7 +57,7 @@ OPENMP = Language("openmp", "OpenMP", "gcc", suffixes="", dialects="", archives=
 # So is MPI's. Its Fortran binding needs only the compiler, its C++ binding the C++ library.
 MPI = Language("mpi", "MPI", "gcc", suffixes="", dialects="", package="gcc g++ gfortran",
                sources="mpi/mpich.sh mpi/shared_windows.c mpi/connections.c mpi/elements.c "
-               "lib/pmi/pmi.h lib/pmi/slurm/pmi.h")
+               "mpi/darrays.c mpi/neighbors.c lib/pmi/pmi.h lib/pmi/slurm/pmi.h")
 # -lNAME to the language that has that library.
 ARCHIVES = {name: language for language in (*LANGUAGES.values(), OPENMP)
             for name in language.archives}

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { DIMENSIONS = 3, LONGEST = 7, MOST = LONGEST * LONGEST * LONGEST };
+enum { DIMENSIONS = 3, LONGEST = 7, MOST = LONGEST * LONGEST * LONGEST, DEEPEST = 12 };
 
 static unsigned int state;
 
@@ -99,6 +99,32 @@ static void check(const struct array *a, int process, MPI_Datatype element, int 
 	MPI_Type_free(&type);
 }
 
+/* Arrays of many dimensions of two elements, each with a process of its own: the last one has the
+ * last element. MPICH nests types in 16 levels at most. */
+static void check_deep(int kind)
+{
+	static int array[1 << DEEPEST];
+	int sizes[DEEPEST], kinds[DEEPEST], blocks[DEEPEST], packed, position, last;
+	MPI_Datatype type;
+
+	for (int i = 0; i < 1 << DEEPEST; i++)
+		array[i] = i;
+	for (int n = 1; n <= DEEPEST; n++) {
+		sizes[n - 1] = 2;
+		kinds[n - 1] = kind;
+		blocks[n - 1] = MPI_DISTRIBUTE_DFLT_DARG;
+		last = (1 << n) - 1;
+		position = 0;
+		MPI_Type_create_darray(last + 1, last, n, sizes, kinds, blocks, sizes, MPI_ORDER_C,
+		                       MPI_INT, &type);
+		MPI_Type_commit(&type);
+		MPI_Pack(array, 1, type, &packed, sizeof(packed), &position, MPI_COMM_SELF);
+		MPI_Type_free(&type);
+		if (position != sizeof(packed) || packed != last)
+			MPI_Abort(MPI_COMM_WORLD, 1);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	int rounds = argc > 1 ? atoi(argv[1]) : 1;
@@ -117,6 +143,8 @@ int main(int argc, char **argv)
 			else
 				check(&array, process, pair, 2, round);
 	}
+	check_deep(MPI_DISTRIBUTE_BLOCK);
+	check_deep(MPI_DISTRIBUTE_CYCLIC);
 	printf("darrays: %d rounds\n", rounds);
 	MPI_Finalize();
 	return 0;

@@ -50,8 +50,7 @@ extern struct found path_first, path_second;
 int64_t path_resolve(const char *base, const char *path, unsigned flags, struct found *found);
 void path_release(struct found *found);
 
-/* Keeps a fid of the current folder, which was found and whose path stays at `path` until
- * path_let_go. */
+/* Keeps a fid of the current folder, which was found. Its path must stay at `path` until path_let_go. */
 void path_hold(const struct found *found, const char *path);
 void path_let_go(void);
 

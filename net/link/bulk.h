@@ -25,7 +25,7 @@ static inline struct buffer *buffer_of(struct bulk *bulk, uint32_t number)
 	return &bulk->buffers[number % BULK_BUFFERS];
 }
 
-/* The number of the oldest buffer whose part has not arrived; bulk->next: there is none. */
+/* The number of the oldest buffer with a part that has not arrived; bulk->next: there is none. */
 static inline uint32_t first_missing(struct bulk *bulk)
 {
 	uint32_t number = bulk->oldest;

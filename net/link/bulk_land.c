@@ -27,6 +27,7 @@
 #define MOST_TRIP     100000000u   /* ns: longest trip or gap that is measured */
 #define NO_PART       BULK_BUFFERS /* in place of a buffer's index: not an expected part */
 
+/* An average after one more sample, which counts an eighth; 0: there was none before. */
 static uint32_t smoothed(uint32_t ns, uint64_t sample)
 {
 	if (sample > MOST_TRIP)
@@ -258,7 +259,7 @@ static uint32_t find_landed(struct link *link, const uint8_t *header, uint32_t b
 
 /* The part of a buffer has arrived. `again`: it was sent more than once. If it was sent once and is
  * not the oldest missing part, earlier ones that were sent before it are lost. If a timeout has
- * requested it, all were sent before it. */
+ * requested it, all other missing parts were sent before it, and are lost. */
 static void arrive(struct link *link, uint32_t part, int again, uint64_t now)
 {
 	struct bulk *bulk = &link->bulk;

@@ -337,8 +337,7 @@ int main(int argc, char **argv)
 	if (job.size != 2 || number < 1) {
 		fprintf(stderr, "put: needs 2 ranks and a mode: latency N | sleep N | "
 		        "stream SIZE N [asleep] | streams N [asleep] | received SIZE N [asleep] | "
-		        "rate N [asleep] | sender N | "
-		        "blocking SIZE N\n");
+		        "rate N [asleep] | sender N | blocking SIZE N\n");
 		return 2;
 	}
 	peer = margay_process(1 - job.rank);

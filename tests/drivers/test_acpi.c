@@ -1,7 +1,7 @@
 /*
  * ACPI's tables as a firmware might have them: addresses that no memory has, bad lengths, an XSDT
- * that cannot be read beside a good RSDT. A bad table counts as absent. The tables lie in `memory`,
- * whose "physical" addresses begin at BASE; the loader has told of the RSDP.
+ * that cannot be read beside a good RSDT. A bad table counts as absent. The tables lie in `memory`.
+ * Its "physical" addresses begin at BASE; the loader has told where the RSDP is.
  */
 #define KERNEL_X86_H               /* replaced by the functions below */
 #include <stdbool.h>

@@ -89,12 +89,12 @@ typedef void (*vmmc_handler_t)(void *argument, int sender, size_t offset, size_t
 int vmmc_init(void);
 
 /* Unexports everything, ends all imports, and closes the interface. Waits for the exporters, and
- * for asynchronous sends, whose completion words are written. Others' messages to this process are
- * discarded from now on; call vmmc_barrier before it if some may be under way. */
+ * until asynchronous sends have ended and their completion words are written. From then on messages
+ * of other processes are discarded; call vmmc_barrier before it if some may be under way. */
 int vmmc_fini(void);
 
-/* A number of the time from vmmc_init to vmmc_fini: another one after the next vmmc_init, and after a
- * restart of the process. 0: VMMC is not open. May be called at any time. [M] */
+/* A number that stays the same from vmmc_init to vmmc_fini. It is another one after the next vmmc_init,
+ * and after a restart of the process. 0: VMMC is not open. May be called at any time. [M] */
 uint32_t vmmc_session(void);
 
 /* Waits until all ranks have called it. VMMC_EDEAD: one of them has died, even if it was started

@@ -9,7 +9,7 @@
 #include "../../../lib/vmmc/state.h"
 #include "vmmc_test.h"
 
-/* To the rank before this one, whose request of before had this number. */
+/* Sends a revocation to the rank before this one. Its request in the last turn had this number. */
 static void revoke(uint32_t number)
 {
 	static const int32_t revoked = VMMC_EREVOKED;

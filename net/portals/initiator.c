@@ -282,8 +282,11 @@ int initiator_fast_put(struct process_view *view, const struct initiator_args *a
 
 void initiator_lost(struct process_view *view, uint64_t bytes)
 {
-	view->block->started.counters[STAT_FAILED]++;
-	view->block->started.counters[STAT_BYTES_OUT] -= bytes;
+	uint64_t *counters = view->block->started.counters;
+
+	counters[STAT_FAILED]++;
+	/* The put may be older than the interface, whose counters began at 0. */
+	counters[STAT_BYTES_OUT] -= bytes < counters[STAT_BYTES_OUT] ? bytes : counters[STAT_BYTES_OUT];
 }
 
 void initiator_unanswered(struct process_view *view, const struct message *message)

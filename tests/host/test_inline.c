@@ -304,6 +304,8 @@ TEST(puts_of_the_fast_path)
 	initiator_lost(&w.views[1], 8);
 	CHECK_IS(status(&w, 1, STAT_BYTES_OUT), 0);
 	CHECK_IS(status(&w, 1, STAT_FAILED), 1);
+	initiator_lost(&w.views[1], 8);                 /* of an interface that is closed by now */
+	CHECK_IS(status(&w, 1, STAT_BYTES_OUT), 0);
 	other = small(&w, 2100, 65, EQ_NONE);              /* too long */
 	args.md = other;
 	CHECK_IS(initiator_fast_put(&w.views[1], &args, 64, &m, &grant), 0);

@@ -143,9 +143,9 @@ long masktrap(long state);
  * ended; its errors end the program. msgcancel takes back a receive before its message has come, and
  * a send that waits for slots; of isendrecv and of a send to node -1, all parts of these two kinds.
  * Messages that have left arrive. It waits for what it cannot take back: a message that is arriving
- * here, and a long one that the receiver knows of, until it has taken it. Then the id is free, and
- * the buffers may be used again.
- * EQMID; EQMSGLONG, EQNOACT of the operation; msgwait, msgcancel: EQHAND.
+ * here, and a long one that the receiver knows of, until it has taken it: two ranks that both cancel
+ * such a send to each other wait for ever. Then the id is free, and the buffers may be used again.
+ * EQMID; EQMSGLONG, EQNOACT, EQPBUF of the operation; msgwait, msgcancel: EQHAND.
  */
 void msgwait(long mid);
 long msgdone(long mid);

@@ -92,7 +92,7 @@ uint32_t fabric_close(struct fabric *fabric)
 		struct fabric_node *n = &fabric->nodes[i];
 
 		if (n->frames)
-			used += frames_pending(n->frames) + frames_figures(n->frames).records;
+			used += frames_pending(n->frames) + frames_figures(n->frames).link.records;
 		free(n->memory);
 	}
 	netsim_close(fabric->sim);

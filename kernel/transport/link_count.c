@@ -38,14 +38,14 @@ void link_frames_count(void)
 		return;
 	figures = frames_figures(link_frames);
 	for (unsigned i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
-		node.counters[shown[i].counter] = figures.link[shown[i].from];
-	node.counters[COUNTER_FRAMES_BAD] = figures.bad + figures.link[LINK_SHORT] +
-		figures.link[LINK_FOREIGN] + figures.link[LINK_NONSENSE] +
-		figures.link[LINK_OUTSIDE];
-	node.counters[COUNTER_POOL_SENDS_HIGH] = figures.sends_high;
-	node.counters[COUNTER_POOL_PARTS_HIGH] = figures.parts_high;
-	node.counters[COUNTER_POOL_EARLY_HIGH] = figures.early_high;
-	node.counters[COUNTER_PEER_BYTES] = figures.peer_bytes;
+		node.counters[shown[i].counter] = figures.link.counters[shown[i].from];
+	node.counters[COUNTER_FRAMES_BAD] = figures.bad + figures.link.counters[LINK_SHORT] +
+		figures.link.counters[LINK_FOREIGN] + figures.link.counters[LINK_NONSENSE] +
+		figures.link.counters[LINK_OUTSIDE];
+	node.counters[COUNTER_POOL_SENDS_HIGH] = figures.link.sends_high;
+	node.counters[COUNTER_POOL_PARTS_HIGH] = figures.link.parts_high;
+	node.counters[COUNTER_POOL_EARLY_HIGH] = figures.link.early_high;
+	node.counters[COUNTER_PEER_BYTES] = figures.link.peer_bytes;
 	node.counters[COUNTER_COPIED_OUT] = figures.copied_out;
 	node.counters[COUNTER_COPIED_IN] = figures.copied_in;
 	copied = figures.copied_out + figures.copied_in;

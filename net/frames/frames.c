@@ -64,8 +64,7 @@ struct frames *frames_open(void *memory, const struct link_config *config, struc
 	if (!bytes)
 		return 0;
 	at += rounded(sizeof(*frames));
-	*frames = (struct frames){ .nic = nic, .bulk = bulk, .view = view, .context = context,
-				   .nodes = config->nodes };
+	*frames = (struct frames){ .nic = nic, .bulk = bulk, .view = view, .context = context };
 	frames->link = link_open(at, config, nic, frames);
 	if (!frames->link)
 		return 0;
@@ -134,7 +133,7 @@ void frames_pause(struct frames *frames, int halts)
 
 uint32_t frames_pending(const struct frames *frames)
 {
-	return link_sends_used(frames->link) + link_reserved(frames->link);
+	return link_pending(frames->link);
 }
 
 struct frames_next_poll frames_next_poll(const struct frames *frames, uint64_t late)
@@ -160,19 +159,8 @@ void frames_ended(struct frames *frames, uint32_t node, uint32_t next)
 
 struct frames_figures frames_figures(const struct frames *frames)
 {
-	const struct link *link = frames->link;
-	struct frames_figures figures = {
-		.copied_in = frames->copied_in, .copied_out = frames->copied_out,
-		.bad = frames->bad,
-		.sends_high = link_pool_high(link, LINK_POOL_SENDS),
-		.parts_high = link_pool_high(link, LINK_POOL_ASSEMBLIES),
-		.early_high = link_pool_high(link, LINK_POOL_STASHES),
-		.records = link_records_used(link),
+	return (struct frames_figures){
+		.link = link_figures(frames->link), .copied_in = frames->copied_in,
+		.copied_out = frames->copied_out, .bad = frames->bad,
 	};
-
-	for (uint32_t i = 0; i < LINK_COUNTERS_END; i++)
-		figures.link[i] = link_counter(link, (enum link_counter)i);
-	for (uint32_t node = 0; node < frames->nodes; node++)
-		figures.peer_bytes += link_peer_bytes(link, node);
-	return figures;
 }

@@ -132,15 +132,10 @@ void frames_ended(struct frames *frames, uint32_t node, uint32_t next);
 /* ---- figures ---- */
 
 struct frames_figures {
-	uint64_t link[LINK_COUNTERS_END];  /* enum link_counter */
-	uint64_t copied_in;                /* bytes copied from frames into the segment */
-	uint64_t copied_out;               /* bytes copied before they were sent */
-	uint64_t bad;                      /* messages dropped because their header was invalid */
-	uint64_t peer_bytes;               /* bytes of state of all peers */
-	uint32_t sends_high;               /* most messages being sent at once */
-	uint32_t parts_high;               /* most messages being received in several frames */
-	uint32_t early_high;               /* most short messages that had arrived early */
-	uint32_t records;                  /* the link's records in use now */
+	struct link_figures link;
+	uint64_t copied_in;        /* bytes copied from frames into the segment */
+	uint64_t copied_out;       /* bytes copied before they were sent */
+	uint64_t bad;              /* messages dropped because their header was invalid */
 };
 
 struct frames_figures frames_figures(const struct frames *frames);

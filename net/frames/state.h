@@ -58,7 +58,6 @@ struct frames {
 	void *context;             /* argument of frames_port_* */
 	uint64_t polled_at;        /* ns: when the cards were last polled */
 	uint64_t bulk_polled_at;   /* ns: when the bulk card was last polled */
-	uint32_t nodes;            /* nodes of the job */
 	int polling;               /* 1: a poll is in progress, and `polled_at` is its time */
 	struct link_message **by_op; /* by index of an operation record: the OUT_SEND that awaits
 	                                the answer */

@@ -153,21 +153,18 @@ uint32_t link_peer_bytes(const struct link *link, uint32_t node)
 	return flow_find(link, node, LINK_REQUESTS) ? PEER_BYTES : 0;
 }
 
-uint32_t link_records_used(const struct link *link)
+struct link_figures link_figures(const struct link *link)
 {
-	return (uint32_t)link->sends.used + link->assemblies.used + link->stashes.used +
-	       link->transmits.used + link->batches.used;
-}
+	struct link_figures figures = {
+		.peer_bytes = (uint64_t)link->n_flows / LINK_LANES * PEER_BYTES,
+		.records = (uint32_t)link->sends.used + link->assemblies.used + link->stashes.used +
+		           link->transmits.used + link->batches.used,
+		.sends_high = link->sends.high,
+		.parts_high = link->assemblies.high,
+		.early_high = link->stashes.high,
+	};
 
-uint32_t link_pool_high(const struct link *link, enum link_pool pool)
-{
-	switch (pool) {
-	case LINK_POOL_SENDS:
-		return link->sends.high;
-	case LINK_POOL_ASSEMBLIES:
-		return link->assemblies.high;
-	case LINK_POOL_STASHES:
-		return link->stashes.high;
-	}
-	return 0;
+	for (uint32_t i = 0; i < LINK_COUNTERS_END; i++)
+		figures.counters[i] = link->counters[i];
+	return figures;
 }

@@ -355,21 +355,22 @@ void link_renewed(struct link *link, uint64_t now, uint32_t node, uint32_t incar
 
 uint64_t link_counter(const struct link *link, enum link_counter counter);
 
-/* Messages that have not ended yet, to all nodes. */
-uint32_t link_sends_used(const struct link *link);
-/* Records that link_reserve has reserved and link_unreserve has not released. */
-uint32_t link_reserved(const struct link *link);
+/* Messages to all nodes that have not ended yet, and records that link_reserve has reserved and
+ * link_unreserve has not released. */
+uint32_t link_pending(const struct link *link);
 
-/* For tests and statistics: bytes of state of this peer; records in use. */
-uint32_t link_peer_bytes(const struct link *link, uint32_t node);
-uint32_t link_records_used(const struct link *link);
-
-/* The most records of a pool that were ever in use. */
-enum link_pool {
-	LINK_POOL_SENDS,           /* messages being sent */
-	LINK_POOL_ASSEMBLIES,      /* messages being received in several frames */
-	LINK_POOL_STASHES,         /* short messages that arrived early */
+struct link_figures {
+	uint64_t counters[LINK_COUNTERS_END];  /* by enum link_counter */
+	uint64_t peer_bytes;                   /* bytes of state of all peers */
+	uint32_t records;                      /* in use now, of all pools */
+	uint32_t sends_high;                   /* most messages being sent at once */
+	uint32_t parts_high;                   /* most messages being received in several frames */
+	uint32_t early_high;                   /* most short messages that had arrived early */
 };
-uint32_t link_pool_high(const struct link *link, enum link_pool pool);
+
+struct link_figures link_figures(const struct link *link);
+
+/* For tests: bytes of state of this peer. */
+uint32_t link_peer_bytes(const struct link *link, uint32_t node);
 
 #endif

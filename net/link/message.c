@@ -125,11 +125,6 @@ void link_unreserve(struct link *link)
 	link->reserved--;
 }
 
-uint32_t link_reserved(const struct link *link)
-{
-	return link->reserved;
-}
-
 struct link_message *link_message(const struct link *link)
 {
 	return &send_at(link, link->sends.free)->message;
@@ -199,9 +194,9 @@ uint32_t link_sends_to(const struct link *link, uint32_t node, enum link_lane la
 	return flow ? flow->tx.sends : 0;
 }
 
-uint32_t link_sends_used(const struct link *link)
+uint32_t link_pending(const struct link *link)
 {
-	return link->sends.used;
+	return (uint32_t)link->sends.used + link->reserved;
 }
 
 /* ---- the fast path of plain puts ---- */

@@ -162,7 +162,7 @@ static void restart(struct engines *e, uint32_t node)
 static void feed(struct engines *e, uint32_t node)
 {
 	struct engine *engine = &e->engines[node];
-	uint32_t records = link_records_used(e->fabric.nodes[node].frames->link);
+	uint32_t records = link_figures(e->fabric.nodes[node].frames->link).records;
 
 	engines_drain(e, node);
 	while (engine->left && engine->under_way < WINDOW && start(e, node))

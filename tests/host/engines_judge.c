@@ -193,12 +193,12 @@ void engines_judge_end(struct engines *e)
 			out += value;
 		block_status(view, STAT_BUSY, &value);
 		e->result.busy += value;
-		if (frames_pending(frames) || figures.records)
+		if (frames_pending(frames) || figures.link.records)
 			engines_wrong(e, "has records of messages left", node, 0);
-		e->result.frames += figures.link[LINK_FRAMES_OUT];
-		e->result.resent += figures.link[LINK_RESENT];
-		e->result.placed += figures.link[LINK_PLACED];
-		e->result.ghosts += figures.link[LINK_GHOSTS];
+		e->result.frames += figures.link.counters[LINK_FRAMES_OUT];
+		e->result.resent += figures.link.counters[LINK_RESENT];
+		e->result.placed += figures.link.counters[LINK_PLACED];
+		e->result.ghosts += figures.link.counters[LINK_GHOSTS];
 	}
 	if (!e->config.restarts && out != e->result.started)
 		engines_wrong(e, "and others: started operations are not counted", 0, out);

@@ -194,7 +194,7 @@ void probe_open_default(struct probe *p)
 void probe_close(struct probe *p, int empty)
 {
 	if (empty)
-		CHECK_IS(link_records_used(p->link), 0);
+		CHECK_IS(link_figures(p->link).records, 0);
 	free(p->memory);
 }
 

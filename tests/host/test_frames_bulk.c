@@ -52,7 +52,7 @@ static uint64_t copied(const struct scene *s, uint32_t node)
 
 static uint64_t counted(const struct scene *s, uint32_t node, enum link_counter counter)
 {
-	return frames_figures(s->fabric.nodes[node].frames).link[counter];
+	return frames_figures(s->fabric.nodes[node].frames).link.counters[counter];
 }
 
 static void put_settled(struct scene *s, uint64_t from, uint64_t bytes, uint64_t at)

@@ -234,7 +234,7 @@ TEST(link_takes_back_an_early_message_that_finds_the_user_busy)
 	p.busy = 1;
 	give_data(&p, 1, 400, 256, 1);
 	TOLD(&p, "bdde");
-	CHECK_IS(link_records_used(p.link), 0);
+	CHECK_IS(link_figures(p.link).records, 0);
 	give_data(&p, 2, 8, 0, 2);
 	TOLD(&p, "w");
 	probe_close(&p, 1);

@@ -427,11 +427,11 @@ TEST(link_remembers_the_most_records_in_use)
 		probe_send(&p, 1, 8, i);
 	probe_give(&p, 1, &early, 1);
 	probe_give_ack(&p, 3, 0, 8);
-	CHECK_IS(link_sends_used(p.link), 0);
+	CHECK_IS(link_pending(p.link), 0);
 	probe_send(&p, 1, 8, 3);
-	CHECK_IS(link_pool_high(p.link, LINK_POOL_SENDS), 3);
-	CHECK_IS(link_pool_high(p.link, LINK_POOL_STASHES), 1);
-	CHECK_IS(link_pool_high(p.link, LINK_POOL_ASSEMBLIES), 0);
+	CHECK_IS(link_figures(p.link).sends_high, 3);
+	CHECK_IS(link_figures(p.link).early_high, 1);
+	CHECK_IS(link_figures(p.link).parts_high, 0);
 	probe_close(&p, 0);
 }
 
@@ -445,11 +445,11 @@ TEST(link_says_sent_before_the_card_says_that_it_has_read)
 	probe_send(&p, 1, 8, 1);
 	probe_give_ack(&p, 1, 0, 8);
 	TOLD(&p, "s");
-	CHECK(link_records_used(p.link) > 0);
+	CHECK(link_figures(p.link).records > 0);
 	CHECK(link_deadline(p.link) <= p.now + MS);     /* the node must poll the card */
 	probe_complete(&p);
 	TOLD(&p, "");
-	CHECK_IS(link_records_used(p.link), 0);
+	CHECK_IS(link_figures(p.link).records, 0);
 	probe_pass(&p, 2 * p.config.first_timeout);
 	CHECK_IS(link_deadline(p.link), LINK_NEVER);
 	probe_send(&p, 1, 8, 2);

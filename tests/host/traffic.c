@@ -346,7 +346,7 @@ static uint64_t choose_length(struct traffic *t)
 static void feed(struct traffic *t, struct traffic_node *n)
 {
 	uint32_t nodes = t->config.nodes - t->config.strangers;
-	uint32_t records = n->link ? link_records_used(n->link) : 0;
+	uint32_t records = n->link ? link_figures(n->link).records : 0;
 
 	n->most_records = records > n->most_records ? records : n->most_records;
 	while (n->to_send && n->link) {
@@ -509,7 +509,7 @@ static int is_settled(const struct traffic *t)
 {
 	for (uint32_t i = 0; i < t->config.nodes; i++)
 		if (t->nodes[i].link && (t->nodes[i].to_send || t->nodes[i].under_way ||
-					 (t->fast && link_sends_used(t->nodes[i].link))))
+					 (t->fast && link_pending(t->nodes[i].link))))
 			return 0;
 	return 1;
 }
@@ -567,7 +567,7 @@ uint32_t traffic_close(struct traffic *t)
 		continue;
 	t->lenient = 0;
 	for (uint32_t i = 0; i < t->config.nodes; i++)
-		if (t->nodes[i].link && link_records_used(t->nodes[i].link))
+		if (t->nodes[i].link && link_figures(t->nodes[i].link).records)
 			wrong(t, "pools are not empty", 0, i);
 	netsim_close(t->sim);
 	for (uint32_t i = 0; i < t->config.nodes; i++) {

@@ -431,7 +431,7 @@ static void do_step(const struct step *step)
 		frames_poll(frames, 1);
 		MUST(frames_next_poll(frames, 0).at >= now || link_look(link_, 1, 0).ready);
 		/* Until all messages have ended there is a next time. */
-		MUST(frames_next_poll(frames, 0).at != LINK_NEVER || !link_sends_used(link_));
+		MUST(frames_next_poll(frames, 0).at != LINK_NEVER || !link_pending(link_));
 		break;
 	case STEP_DONE:
 		complete();
@@ -469,7 +469,7 @@ static void end_input(void)
 	while (held)
 		complete();
 	link_check(link_);
-	MUST(link_records_used(link_) == 0);
+	MUST(link_figures(link_).records == 0);
 	MUST(posted == 0);
 	MUST(frames_pending(frames) == 0);
 	/* Operations that ended while the lock could not be taken have not ended in the block. */

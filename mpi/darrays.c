@@ -7,54 +7,44 @@
 #include "mpiimpl.h"
 #include "typerep_internal.h"
 
-/* One dimension: of `size` elements of type `old`, those of the process at `place` among so many,
- * which take turns with blocks of this length. The type begins with the first of them, which is
- * element *first; its extent is that of all elements. Each type inside another costs one of the 16
- * levels that MPICH has, so a dimension takes one, or two if its last block is shorter. */
-static int distribute(MPI_Aint size, MPI_Aint block, MPI_Aint processes, MPI_Aint place,
-                      MPI_Datatype old, MPI_Aint *first, MPI_Datatype *type)
+/* One dimension of `size` elements of type `old`: those of a process that begins with element
+ * `first`, and has a block of this length at each turn. The type begins this many bytes on with the
+ * first of them; its extent is that of all elements. Each type inside another costs one of the 16
+ * levels that MPICH has: a dimension takes one, or two if there are several blocks, and the last is
+ * shorter or an offset precedes the first. */
+static int distribute(MPI_Aint size, MPI_Aint first, MPI_Aint block, MPI_Aint turn, MPI_Aint offset,
+                      MPI_Datatype old, MPI_Datatype *type)
 {
-	MPI_Aint turn = processes * block, whole, rest, each;
-	MPI_Datatype blocks, all;
-	int error;
+	MPI_Aint whole = (size - first) / turn, rest = (size - first) % turn, length, each;
+	MPI_Datatype blocks = old, all;
+	int error = MPI_SUCCESS;
 
-	*first = place * block < size ? place * block : size;
-	whole = (size - *first) / turn;
-	rest = (size - *first) % turn;
 	if (rest >= block) {
 		whole++;
 		rest = 0;
 	}
+	length = whole * block;
 	MPIR_Datatype_get_extent_macro(old, each);
-	error = MPIR_Type_create_hvector_large_impl(whole ? whole : 1, whole ? block : rest,
-	                                            turn * each, old, &all);
-	if (!error && whole && rest) {
-		blocks = all;
+	if (whole > 1) {
+		length = 1;
+		error = MPIR_Type_create_hvector_large_impl(whole, block, turn * each, old,
+		                                            &blocks);
+		if (error)
+			return error;
+	}
+	all = blocks;
+	if (whole <= 1 || rest || offset) {
 		error = MPIR_Type_create_struct_large_impl(
-			2, (MPI_Aint[]){ 1, rest }, (MPI_Aint[]){ 0, whole * turn * each },
+			2, (MPI_Aint[]){ length, rest },
+			(MPI_Aint[]){ offset, offset + whole * turn * each },
 			(MPI_Datatype[]){ blocks, old }, &all);
-		MPIR_Type_free_impl(&blocks);
+		if (whole > 1)
+			MPIR_Type_free_impl(&blocks);
 	}
 	if (error)
 		return error;
 	error = MPIR_Type_create_resized_large_impl(all, 0, size * each, type);
 	MPIR_Type_free_impl(&all);
-	return error;
-}
-
-/* Moves a distributed array's elements to their place in the whole array: this many bytes on. */
-static int move(MPI_Aint offset, MPI_Datatype old, MPI_Datatype *type)
-{
-	MPI_Datatype moved;
-	MPI_Aint extent;
-	int error;
-
-	MPIR_Datatype_get_extent_macro(old, extent);
-	error = MPIR_Type_create_struct_large_impl(1, (MPI_Aint[]){ 1 }, &offset, &old, &moved);
-	if (error)
-		return error;
-	error = MPIR_Type_create_resized_large_impl(moved, 0, extent, type);
-	MPIR_Type_free_impl(&moved);
 	return error;
 }
 
@@ -87,16 +77,16 @@ int MPII_Typerep_convert_darray(int size, int rank, int ndims, const MPI_Aint *s
 		else if (block == MPI_DISTRIBUTE_DFLT_DARG)
 			block = distributions[i] == MPI_DISTRIBUTE_CYCLIC ? 1 :
 				(sizes[i] + grid[i] - 1) / grid[i];
-		error = distribute(sizes[i], block, is_whole ? 1 : grid[i], is_whole ? 0 : place[i],
-		                   inner, &first, type);
+		first = is_whole ? 0 : place[i] * block;
+		if (first > sizes[i])
+			first = sizes[i];
+		/* The slowest dimension begins with the offset of all: so the others need no
+		 * level for theirs. */
 		offset += first * each;
+		error = distribute(sizes[i], first, block, is_whole ? block : grid[i] * block,
+		                   n == ndims - 1 ? offset : 0, inner, type);
 		if (n > 0)
 			MPIR_Type_free_impl(&inner);
 	}
-	if (error)
-		return error;
-	inner = *type;
-	error = move(offset, inner, type);
-	MPIR_Type_free_impl(&inner);
 	return error;
 }

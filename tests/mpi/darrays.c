@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { DIMENSIONS = 3, LONGEST = 7, MOST = LONGEST * LONGEST * LONGEST, DEEPEST = 12 };
+enum { DIMENSIONS = 3, LONGEST = 7, MOST = LONGEST * LONGEST * LONGEST, DEEPEST = 15 };
 
 static unsigned int state;
 
@@ -125,6 +125,31 @@ static void check_deep(int kind)
 	}
 }
 
+/* Arrays of two elements, each array the element of the next one: again the last process has the
+ * last element. */
+static void check_nested(void)
+{
+	static int array[1 << DEEPEST];
+	int two = 2, kind = MPI_DISTRIBUTE_BLOCK, block = MPI_DISTRIBUTE_DFLT_DARG;
+	int packed, position = 0;
+	MPI_Datatype type, element;
+
+	for (int i = 0; i < 1 << DEEPEST; i++)
+		array[i] = i;
+	MPI_Type_dup(MPI_INT, &type);
+	for (int n = 0; n < DEEPEST; n++) {
+		element = type;
+		MPI_Type_create_darray(2, 1, 1, &two, &kind, &block, &two, MPI_ORDER_C, element,
+		                       &type);
+		MPI_Type_free(&element);
+	}
+	MPI_Type_commit(&type);
+	MPI_Pack(array, 1, type, &packed, sizeof(packed), &position, MPI_COMM_SELF);
+	MPI_Type_free(&type);
+	if (position != sizeof(packed) || packed != (1 << DEEPEST) - 1)
+		MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
 int main(int argc, char **argv)
 {
 	int rounds = argc > 1 ? atoi(argv[1]) : 1;
@@ -145,6 +170,7 @@ int main(int argc, char **argv)
 	}
 	check_deep(MPI_DISTRIBUTE_BLOCK);
 	check_deep(MPI_DISTRIBUTE_CYCLIC);
+	check_nested();
 	printf("darrays: %d rounds\n", rounds);
 	MPI_Finalize();
 	return 0;

@@ -7,11 +7,11 @@
 #include "mpiimpl.h"
 #include "typerep_internal.h"
 
-/* One dimension of `size` elements of type `old`: those of a process that begins with element
- * `first`, and has a block of this length at each turn. The type begins this many bytes on with the
- * first of them; its extent is that of all elements. Each type inside another costs one of the 16
- * levels that MPICH has: a dimension takes one, or two if there are several blocks, and the last is
- * shorter or an offset precedes the first. */
+/* One dimension of `size` elements of type `old`. The process has the elements from `first` on, in
+ * blocks of this length, of which one begins every `turn` elements. In the new type the first of them
+ * lies at byte `offset`; the extent is that of all elements. MPICH has room for 16 levels of types.
+ * A dimension takes one, or two if it has several blocks, and the last is shorter or there is an
+ * offset. */
 static int distribute(MPI_Aint size, MPI_Aint first, MPI_Aint block, MPI_Aint turn, MPI_Aint offset,
                       MPI_Datatype old, MPI_Datatype *type)
 {
@@ -80,8 +80,8 @@ int MPII_Typerep_convert_darray(int size, int rank, int ndims, const MPI_Aint *s
 		first = is_whole ? 0 : place[i] * block;
 		if (first > sizes[i])
 			first = sizes[i];
-		/* The slowest dimension begins with the offset of all: so the others need no
-		 * level for theirs. */
+		/* The slowest dimension has the offsets of all, so the others take no level for
+		 * theirs. */
 		offset += first * each;
 		error = distribute(sizes[i], first, block, is_whole ? block : grid[i] * block,
 		                   n == ndims - 1 ? offset : 0, inner, type);

@@ -159,6 +159,7 @@ struct link_figures link_figures(const struct link *link)
 		.peer_bytes = (uint64_t)link->n_flows / LINK_LANES * PEER_BYTES,
 		.records = (uint32_t)link->sends.used + link->assemblies.used + link->stashes.used +
 		           link->transmits.used + link->batches.used,
+		.sends = link->sends.used,
 		.sends_high = link->sends.high,
 		.parts_high = link->assemblies.high,
 		.early_high = link->stashes.high,

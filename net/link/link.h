@@ -363,6 +363,7 @@ struct link_figures {
 	uint64_t counters[LINK_COUNTERS_END];  /* by enum link_counter */
 	uint64_t peer_bytes;                   /* bytes of state of all peers */
 	uint32_t records;                      /* in use now, of all pools */
+	uint32_t sends;                        /* of these, messages that have not ended */
 	uint32_t sends_high;                   /* most messages being sent at once */
 	uint32_t parts_high;                   /* most messages being received in several frames */
 	uint32_t early_high;                   /* most short messages that had arrived early */

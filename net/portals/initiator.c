@@ -285,7 +285,7 @@ void initiator_lost(struct process_view *view, uint64_t bytes)
 	uint64_t *counters = view->block->started.counters;
 
 	counters[STAT_FAILED]++;
-	/* The put may be older than the interface, whose counters began at 0. */
+	/* An interface that was opened after the put has not counted its bytes. */
 	counters[STAT_BYTES_OUT] -= bytes < counters[STAT_BYTES_OUT] ? bytes : counters[STAT_BYTES_OUT];
 }
 

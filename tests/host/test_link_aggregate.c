@@ -166,10 +166,10 @@ TEST(aggregate_is_of_frames_that_count_by_themselves)
 	wire.lane = LINK_ANSWERS;
 	probe_give(p, PEER, &wire, 0);
 	TOLD(p, "ss");
-	CHECK_IS(link_pending(p->link), 3);
+	CHECK_IS(link_figures(p->link).sends, 3);
 	probe_complete(p);
 	TOLD(p, "");
-	CHECK_IS(link_pending(p->link), 1);
+	CHECK_IS(link_figures(p->link).sends, 1);
 	probe_pass(p, 100000000);                        /* the third is sent again, alone */
 	CHECK_IS(p->sent[p->n_sent - 1].sequence, 2);
 	CHECK_IS(counted(p, LINK_AGGREGATES), 1);

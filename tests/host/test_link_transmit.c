@@ -427,7 +427,7 @@ TEST(link_remembers_the_most_records_in_use)
 		probe_send(&p, 1, 8, i);
 	probe_give(&p, 1, &early, 1);
 	probe_give_ack(&p, 3, 0, 8);
-	CHECK_IS(link_pending(p.link), 0);
+	CHECK_IS(link_figures(p.link).sends, 0);
 	probe_send(&p, 1, 8, 3);
 	CHECK_IS(link_figures(p.link).sends_high, 3);
 	CHECK_IS(link_figures(p.link).early_high, 1);

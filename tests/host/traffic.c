@@ -509,7 +509,7 @@ static int is_settled(const struct traffic *t)
 {
 	for (uint32_t i = 0; i < t->config.nodes; i++)
 		if (t->nodes[i].link && (t->nodes[i].to_send || t->nodes[i].under_way ||
-					 (t->fast && link_pending(t->nodes[i].link))))
+					 (t->fast && link_figures(t->nodes[i].link).sends)))
 			return 0;
 	return 1;
 }

@@ -431,7 +431,7 @@ static void do_step(const struct step *step)
 		frames_poll(frames, 1);
 		MUST(frames_next_poll(frames, 0).at >= now || link_look(link_, 1, 0).ready);
 		/* Until all messages have ended there is a next time. */
-		MUST(frames_next_poll(frames, 0).at != LINK_NEVER || !link_pending(link_));
+		MUST(frames_next_poll(frames, 0).at != LINK_NEVER || !link_figures(link_).sends);
 		break;
 	case STEP_DONE:
 		complete();

@@ -26,97 +26,58 @@ static int is_proper(struct frames *frames, const struct message *message, uint3
 	return 0;
 }
 
-/* Whether the initiator waits for an answer to this request. */
-static int is_answered(const struct message *message)
-{
-	return message_fetches(message->operation) ||
-	       ((message->operation == MESSAGE_PUT || message->operation == MESSAGE_ATOMIC) &&
-		message->ack_request == ACK_YES);
-}
-
 /* Reserve a record for the answer, if there will be one. 0: no record is free. */
 static int reserve(struct frames *frames, const struct message *message)
 {
-	return !is_answered(message) || link_reserve(frames->link, message->source_nid);
+	return !message_is_answered(message) || link_reserve(frames->link, message->source_nid);
 }
 
 static void unreserve(struct frames *frames, const struct message *message)
 {
-	if (is_answered(message))
+	if (message_is_answered(message))
 		link_unreserve(frames->link);
 }
 
-/* Tell the initiator that the target sends no acknowledgement. */
-static void send_none(struct frames *frames, const struct message *request)
-{
-	struct message answer;
-
-	if (message_refuse(request, NI_OK, &answer)) {
-		answer.link = FRAMES_NO_ACK;
-		out_answer(frames, &answer, 0, 0, 0);
-	}
-}
-
-/* After deliver_begin or deliver_inline of a request: send its answer, if there is one. */
+/* After deliver_begin or deliver_inline of a request: send its answer, if there is one. `payload` is
+ * that of a REPLY. */
 static void answer(struct frames *frames, const struct message *request, int result,
-		   const struct grant *grant, struct message *made, const void *bytes)
+		   const struct grant *grant, struct message *made, const void *payload)
 {
-	if (!is_answered(request))
+	if (!message_is_answered(request))
 		return;
-	if (result == DELIVER_DAMAGED)
+	if (result == DELIVER_DAMAGED) {
 		message_refuse(request, NI_FAIL, made);
-	else if (!grant->answers) {
-		send_none(frames, request);
-		return;
+	} else if (!grant->answers) {
+		message_refuse(request, NI_OK, made);
+		made->link = FRAMES_NO_ACK;
 	}
-	out_answer(frames, made, 0, bytes,
-		   bytes && made->operation == MESSAGE_REPLY ? (uint32_t)made->mlength : 0);
+	out_answer(frames, made, 0, payload);
 }
 
-/* ---- short messages ---- */
-
-/* 1: refuse the answer for now, as SEND_END must be recorded first and cannot yet. Only an answer
+/* 1: refuse this answer for now, as SEND_END must be recorded first and cannot yet. Only an answer
  * that is awaited may end a send; the engine discards any other. Lock held. */
-static int is_early(struct frames *frames, const struct message *answer, uint32_t *events,
-		    int *upcall)
+static int is_early(struct frames *frames, const struct message *message)
 {
-	return answer_is_awaited(frames->view, answer) &&
-	       !out_answered(frames, answer, events, upcall);
+	return is_answer(message->operation) && answer_is_awaited(frames->view, message) &&
+	       !out_answered(frames, message);
 }
 
-/* A whole answer. */
-static int handle_answer(struct frames *frames, const struct message *message,
-			 const void *payload)
-{
-	struct grant grant = { .events = 0 };
-	struct message none;
-	uint32_t events = 0;
-	int upcall = 0;
+/* ---- messages in one frame ---- */
 
-	if (!frames_port_lock(frames->context))
-		return LINK_DROP;
-	if (message->operation == MESSAGE_ACK && message->link == FRAMES_NO_ACK) {
-		answer_none(frames->view, message);
-	} else if (is_early(frames, message, &events, &upcall)) {
-		frames_port_unlock(frames->context);
-		return LINK_BUSY;
-	} else {
-		deliver_inline(frames->view, message, payload, &grant, &none, 0);
-		frames->copied_in += grant.bytes;
-	}
-	frames_port_unlock(frames->context);
-	events += grant.events;
-	if (events)
-		frames_port_wake(frames->context, events, upcall || grant.upcall);
-	return LINK_TAKE;
+/* Whether deliver_inline accepts a message. */
+static int is_short(const struct message *message)
+{
+	if (message->operation == MESSAGE_REPLY)
+		return message->mlength <= DELIVER_INLINE_BYTES;
+	return message->operation == MESSAGE_ACK || message->length <= DELIVER_INLINE_BYTES;
 }
 
-/* A request that deliver_inline carries out in one step. */
+/* A message that deliver_inline carries out in one step. */
 static int handle_short(struct frames *frames, const struct message *message, const void *payload)
 {
 	uint8_t operands[DELIVER_OPERAND_BYTES], result[DELIVER_INLINE_BYTES];
+	struct grant grant = { .op = HANDLE_NONE };
 	struct message made;
-	struct grant grant;
 	int done;
 
 	if (!reserve(frames, message))
@@ -128,42 +89,55 @@ static int handle_short(struct frames *frames, const struct message *message, co
 		unreserve(frames, message);
 		return LINK_DROP;
 	}
-	done = deliver_inline(frames->view, message, operands, &grant, &made, result);
-	frames_port_unlock(frames->context);
+	if (message->operation == MESSAGE_ACK && message->link == FRAMES_NO_ACK)
+		done = answer_none(frames->view, message);
+	else if (is_early(frames, message))
+		done = DELIVER_BUSY;
+	else
+		done = deliver_inline(frames->view, message, operands, &grant, &made, result);
+	note_events(frames, &grant);
+	unlock(frames);
+	if (done == DELIVER_BUSY)
+		return LINK_BUSY;
 	if (done == DELIVER_OK && message_payload(message))
 		frames->copied_in += grant.bytes;
-	if (grant.events || message->operation == MESSAGE_BARRIER)
-		frames_port_wake(frames->context, grant.events, grant.upcall);
+	if (message->operation == MESSAGE_BARRIER)
+		frames_port_wake(frames->context, 0, 0);
 	answer(frames, message, done, &grant, &made, result);
 	return LINK_TAKE;
 }
 
-/* A get that is too long for deliver_inline: its reply is sent from the granted range. */
-static int handle_get(struct frames *frames, const struct message *message)
+/* Begin a longer message, with a valid header: as link_port_begin. */
+static int begin(struct frames *frames, const struct message *message, struct incoming *incoming)
 {
-	struct message reply;
-	struct grant grant;
-	int done;
+	int done = DELIVER_DAMAGED;
 
 	if (!reserve(frames, message))
 		return LINK_BUSY;
-	done = DELIVER_DAMAGED;
+	incoming->failed = 0;
+	incoming->is_atomic = message->operation == MESSAGE_ATOMIC;
+	incoming->operation = message->atomic_operation;
+	incoming->datatype = message->datatype;
+	incoming->grant = (struct grant){ .op = HANDLE_NONE };
 	if (frames_port_lock(frames->context)) {
-		done = deliver_begin(frames->view, message, message->source_nid, &grant, &reply);
-		frames_port_unlock(frames->context);
+		done = is_early(frames, message) ? DELIVER_BUSY :
+			deliver_begin(frames->view, message, message->source_nid,
+				      &incoming->grant, &incoming->answer);
+		note_events(frames, &incoming->grant);
+		unlock(frames);
 	}
 	if (done == DELIVER_BUSY) {
 		unreserve(frames, message);
 		return LINK_BUSY;
 	}
-	if (done != DELIVER_OK) {
-		answer(frames, message, done, &grant, &reply, 0);
-		return LINK_TAKE;
+	if (done == DELIVER_OK && message->operation == MESSAGE_GET) {
+		out_answer(frames, &incoming->answer, &incoming->grant, 0);
+		return LINK_DROP;      /* it has no payload, and out.c ends it */
 	}
-	if (grant.events)
-		frames_port_wake(frames->context, grant.events, grant.upcall);
-	out_answer(frames, &reply, &grant, 0, 0);
-	return LINK_TAKE;
+	incoming->reserved = done == DELIVER_OK && incoming->grant.ack;
+	if (!incoming->reserved)       /* otherwise link_port_end sends it */
+		answer(frames, message, done, &incoming->grant, &incoming->answer, 0);
+	return done == DELIVER_OK ? LINK_TAKE : LINK_DROP;
 }
 
 /* Messages with a long header. Not inlined: most have a short one. */
@@ -179,14 +153,9 @@ int link_port_whole(void *context, uint32_t node, uint32_t lane, const void *hea
 	port_copy(&message, header, sizeof(message));
 	if (!is_proper(frames, &message, node, lane, bytes))
 		return LINK_DROP;
-	if (message.operation == MESSAGE_ACK ||
-	    (message.operation == MESSAGE_REPLY && bytes <= DELIVER_INLINE_BYTES))
-		return handle_answer(frames, &message, payload);
-	if (message.operation == MESSAGE_GET && message.length > DELIVER_INLINE_BYTES)
-		return handle_get(frames, &message);
-	if (message.operation != MESSAGE_REPLY && message.length <= DELIVER_INLINE_BYTES)
+	if (is_short(&message))
 		return handle_short(frames, &message, payload);
-	result = link_port_begin(frames, node, lane, &message, bytes, &target);
+	result = begin(frames, &message, (struct incoming *)&target);
 	if (result == LINK_TAKE) {
 		link_port_data(frames, &target, 0, payload, bytes);
 		link_port_end(frames, &target, 0);
@@ -197,7 +166,7 @@ int link_port_whole(void *context, uint32_t node, uint32_t lane, const void *hea
 /* A header in a frame, which may be at any multiple of 4. */
 typedef struct plain_put in_frame __attribute__((aligned(4)));
 
-/* This does what handle_short does. deliver_inline is inlined here, and the compiler drops its code
+/* This does what handle_short does for a put. deliver_inline is inlined here, and the compiler drops its code
  * for all but puts. */
 __attribute__((flatten))
 int link_port_put(void *context, uint32_t node, const void *header, const void *payload,
@@ -232,44 +201,13 @@ int link_port_put(void *context, uint32_t node, const void *header, const void *
 int link_port_begin(void *context, uint32_t node, uint32_t lane, const void *header,
 		    uint64_t length, struct link_target *target)
 {
-	struct incoming *incoming = (struct incoming *)target;
 	struct frames *frames = context;
 	struct message message;
-	uint32_t events = 0;
-	int done = DELIVER_DAMAGED, upcall = 0, early;
 
 	port_copy(&message, header, sizeof(message));
 	if (!is_proper(frames, &message, node, lane, length))
 		return LINK_DROP;
-	if (!reserve(frames, &message))
-		return LINK_BUSY;
-	incoming->node = node;
-	incoming->reserved = incoming->failed = 0;
-	incoming->is_atomic = message.operation == MESSAGE_ATOMIC;
-	incoming->operation = message.atomic_operation;
-	incoming->datatype = message.datatype;
-	incoming->grant = (struct grant){ .op = HANDLE_NONE };
-	if (frames_port_lock(frames->context)) {
-		early = is_answer(message.operation) &&
-			is_early(frames, &message, &events, &upcall);
-		if (!early)
-			done = deliver_begin(frames->view, &message, node, &incoming->grant,
-					     &incoming->answer);
-		frames_port_unlock(frames->context);
-		if (early)
-			return LINK_BUSY;
-	}
-	events += incoming->grant.events;
-	if (events)
-		frames_port_wake(frames->context, events, upcall || incoming->grant.upcall);
-	if (done == DELIVER_BUSY) {
-		unreserve(frames, &message);
-		return LINK_BUSY;
-	}
-	incoming->reserved = done == DELIVER_OK && incoming->grant.ack;
-	if (!incoming->reserved)       /* otherwise link_port_end sends it */
-		answer(frames, &message, done, &incoming->grant, &incoming->answer, 0);
-	return done == DELIVER_OK ? LINK_TAKE : LINK_DROP;
+	return begin(frames, &message, (struct incoming *)target);
 }
 
 /* Apply the operands in a frame, step by step. The lock is free between the steps. */
@@ -326,10 +264,8 @@ void link_port_end(void *context, struct link_target *target, int fail)
 	if (frames_port_lock(frames->context)) {
 		deliver_end(frames->view, &incoming->grant,
 			    fail || incoming->failed ? NI_FAIL : NI_OK, &incoming->answer);
-		frames_port_unlock(frames->context);
-		if (incoming->grant.events)
-			frames_port_wake(frames->context, incoming->grant.events,
-					 incoming->grant.upcall);
+		note_events(frames, &incoming->grant);
+		unlock(frames);
 	}
 	if (!incoming->reserved)
 		return;
@@ -337,7 +273,7 @@ void link_port_end(void *context, struct link_target *target, int fail)
 		link_unreserve(frames->link);
 		return;
 	}
-	out_answer(frames, &incoming->answer, 0, 0, 0);
+	out_answer(frames, &incoming->answer, 0, 0);
 }
 
 void link_port_lost(void *context, uint32_t node)

@@ -75,15 +75,6 @@ static uint32_t fragment(const struct frames *frames, const struct grant *grant)
 	return (uint32_t)(least > 64 ? least & ~63ull : least & ~7ull);
 }
 
-/* Copy short payload into the record, as the application may change it when the call has returned.
- * Payload in several pieces was gathered there already. */
-static void keep_payload(struct frames *frames, const struct outgoing *out)
-{
-	if (out->payload != out->room)
-		port_copy(out->room, out->payload, out->grant.bytes);
-	frames->copied_out += out->grant.bytes;
-}
-
 /* Gather the payload of a short reply from several pieces into the record: 1 if that was done. */
 static uint8_t gather_reply(struct frames *frames, const struct grant *grant, uint8_t *room)
 {
@@ -106,8 +97,7 @@ static int awaits_answer(const struct frames *frames, const struct message *mess
 }
 
 /* The target cannot be reached: deliver the answer that says so, if one is awaited. Lock held. */
-static void refuse(struct frames *frames, const struct message *message, uint32_t *events,
-		   int *upcall)
+static void refuse(struct frames *frames, const struct message *message)
 {
 	struct message answer, none;
 	struct grant grant;
@@ -115,14 +105,12 @@ static void refuse(struct frames *frames, const struct message *message, uint32_
 	if (!awaits_answer(frames, message) || !message_refuse(message, NI_FAIL, &answer))
 		return;
 	deliver_inline(frames->view, &answer, 0, &grant, &none, 0);
-	*events += grant.events;
-	*upcall |= grant.upcall;
+	note_events(frames, &grant);
 }
 
 /* Record SEND_END. If it was recorded before, only count a failure, unless an answer has shown that
  * the message did arrive. Lock held. */
-static void report(struct frames *frames, struct link_message *message, int fail,
-		   uint32_t *events, int *upcall)
+static void report(struct frames *frames, struct link_message *message, int fail)
 {
 	struct sending *sending = sending_of(message);
 
@@ -134,8 +122,7 @@ static void report(struct frames *frames, struct link_message *message, int fail
 	}
 	sending->sent = 1;
 	initiator_sent(frames->view, header_of(message), &sending->grant, fail ? NI_FAIL : NI_OK);
-	*events += sending->grant.events;
-	*upcall |= sending->grant.upcall;
+	note_events(frames, &sending->grant);
 }
 
 void link_port_failed(void *context, uint32_t bytes)
@@ -153,24 +140,19 @@ void link_port_sent(void *context, struct link_message *message, int fail)
 	struct sending *sending = sending_of(message);
 	struct frames *frames = context;
 	struct message none;
-	uint32_t events = 0;
-	int upcall = 0;
 
 	if (sending->kind != OUT_NOTE && frames_port_lock(frames->context)) {
 		if (sending->kind == OUT_SEND)
-			report(frames, message, fail, &events, &upcall);
-		if (sending->kind != OUT_REPLY && fail)
-			refuse(frames, header_of(message), &events, &upcall);
+			report(frames, message, fail);
 		if (sending->kind == OUT_REPLY) {
 			deliver_end(frames->view, &sending->grant, fail ? NI_FAIL : NI_OK, &none);
-			events += sending->grant.events;
-			upcall |= sending->grant.upcall;
+			note_events(frames, &sending->grant);
+		} else if (fail) {
+			refuse(frames, header_of(message));
 		}
-		frames_port_unlock(frames->context);
+		unlock(frames);
 	}
 	sending->kind = OUT_NOTE;      /* it has ended: an answer has nothing to do here */
-	if (events)
-		frames_port_wake(frames->context, events, upcall);
 }
 
 /* The send that awaits the answer with this record, if its SEND_END is not recorded; or null. */
@@ -189,8 +171,7 @@ static struct link_message *unended(const struct frames *frames, handle_t op_han
 	return message;
 }
 
-int out_answered(struct frames *frames, const struct message *answer, uint32_t *events,
-		 int *upcall)
+int out_answered(struct frames *frames, const struct message *answer)
 {
 	struct link_message *message = unended(frames, answer->op_handle);
 	const struct sending *sending;
@@ -202,7 +183,7 @@ int out_answered(struct frames *frames, const struct message *answer, uint32_t *
 	sending = sending_of(message);
 	if (sending->grant.pieces && !sending->is_inline)
 		return 0;
-	report(frames, message, 0, events, upcall);
+	report(frames, message, 0);
 	return 1;
 }
 
@@ -274,8 +255,13 @@ int frames_start(struct frames *frames, const struct initiator_args *args)
 	sending->kind = out.sends ? OUT_SEND : OUT_GET;
 	sending->sent = out.sent;
 	sending->is_inline = out.payload != 0;
-	if (out.payload)
-		keep_payload(frames, &out);
+	if (out.payload) {
+		/* The application may change short payload when the call has returned. Several
+		 * pieces were gathered in the record already. */
+		if (out.payload != out.room)
+			port_copy(out.room, out.payload, out.grant.bytes);
+		frames->copied_out += out.grant.bytes;
+	}
 	send(frames, message, LINK_REQUESTS, out.grant.bytes);
 	if (out.grant.events)
 		frames_port_wake(frames->context, out.grant.events, out.grant.upcall);
@@ -328,11 +314,11 @@ int frames_signal(struct frames *frames, uint32_t node, uint32_t news)
 }
 
 void out_answer(struct frames *frames, const struct message *answer, const struct grant *grant,
-		const void *payload, uint32_t bytes)
+		const void *payload)
 {
 	struct link_message *message = link_message(frames->link);
 	struct sending *sending = sending_of(message);
-	uint64_t length = bytes;
+	uint64_t bytes = message_payload(answer);
 
 	link_unreserve(frames->link);
 	*header_of(message) = *answer;
@@ -340,10 +326,9 @@ void out_answer(struct frames *frames, const struct message *answer, const struc
 	sending->is_inline = 1;
 	if (grant) {
 		sending->grant = *grant;
-		length = grant->bytes;
 		sending->is_inline = gather_reply(frames, grant, message->payload);
 	} else if (bytes) {
 		port_copy(message->payload, payload, bytes);
 	}
-	send(frames, message, LINK_ANSWERS, length);
+	send(frames, message, LINK_ANSWERS, bytes);
 }

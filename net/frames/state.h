@@ -41,7 +41,6 @@ _Static_assert(LINK_FAST_BYTES <= DELIVER_INLINE_BYTES, "its payload is copied i
 struct incoming {
 	struct grant grant;
 	struct message answer;     /* the ACK of a PUT or ATOMIC */
-	uint32_t node;             /* the sender */
 	uint8_t  reserved;         /* 1: a record for the answer is reserved */
 	uint8_t  is_atomic;        /* 1: the payload is applied, not copied */
 	uint8_t  operation;        /* ATOMIC: enum atomic_operation */
@@ -61,8 +60,30 @@ struct frames {
 	int polling;               /* 1: a poll is in progress, and `polled_at` is its time */
 	struct link_message **by_op; /* by index of an operation record: the OUT_SEND that awaits
 	                                the answer */
+	uint32_t events;           /* events recorded since the lock was taken */
+	int upcall;                /* 1: one of them is for a handler */
 	uint64_t copied_in, copied_out, bad; /* as in struct frames_figures */
 };
+
+/* Note the events that the engine has just recorded. Lock held. */
+static inline void note_events(struct frames *frames, const struct grant *grant)
+{
+	frames->events += grant->events;
+	frames->upcall |= grant->upcall;
+}
+
+/* Release the lock. Then, if events were noted, wake their process. */
+static inline void unlock(struct frames *frames)
+{
+	uint32_t events = frames->events;
+	int upcall = frames->upcall;
+
+	frames->events = 0;
+	frames->upcall = 0;
+	frames_port_unlock(frames->context);
+	if (events)
+		frames_port_wake(frames->context, events, upcall);
+}
 
 /* The time; during a poll it is that of the poll, as reading the clock is expensive. */
 static inline uint64_t frames_now(const struct frames *frames)
@@ -78,14 +99,13 @@ uint32_t out_spans(struct frames *frames, const struct grant *grant, uint64_t at
 		   struct nic_piece *pieces, uint32_t most);
 /* The answer to a send has come: record SEND_END, unless that was done. 0: SEND_END cannot be
  * recorded before the link has finished the send, so the answer is early. Lock held. */
-int out_answered(struct frames *frames, const struct message *answer, uint32_t *events,
-		 int *upcall);
+int out_answered(struct frames *frames, const struct message *answer);
 /* A node is lost. Sends to it that the link has still to end keep their records: link_port_sent
  * records SEND_END, and then the answer that will not come. Before block_peer_died; lock held. */
 void out_lost(struct frames *frames, uint32_t node);
-/* Send an answer for which a record is reserved. Its payload is `grant`'s range or, if that is
- * null, a copy of `bytes` bytes at `payload`. */
+/* Send an answer for which a record is reserved. The payload of a REPLY is `grant`'s range or, if
+ * that is null, copied from `payload`. */
 void out_answer(struct frames *frames, const struct message *answer, const struct grant *grant,
-		const void *payload, uint32_t bytes);
+		const void *payload);
 
 #endif

@@ -40,9 +40,7 @@ void answer_make(const struct message *request, enum fail_type fail, uint64_t ml
 
 int message_refuse(const struct message *request, enum fail_type fail, struct message *answer)
 {
-	if (!message_fetches(request->operation) &&
-	    !((request->operation == MESSAGE_PUT || request->operation == MESSAGE_ATOMIC) &&
-	      request->ack_request == ACK_YES))
+	if (!message_is_answered(request))
 		return 0;
 	answer_make(request, fail, 0, answer);
 	return 1;

@@ -72,6 +72,14 @@ static inline int message_fetches(uint8_t operation)
 	       operation == MESSAGE_FETCH_ATOMIC;
 }
 
+/* Whether the initiator awaits an answer to this request. */
+static inline int message_is_answered(const struct message *message)
+{
+	return message_fetches(message->operation) ||
+	       ((message->operation == MESSAGE_PUT || message->operation == MESSAGE_ATOMIC) &&
+		message->ack_request == ACK_YES);
+}
+
 /* Bytes of payload that a message carries, by its header. The length of a message from the wire is
  * not checked here; it may be anything. */
 static inline uint64_t message_payload(const struct message *message)

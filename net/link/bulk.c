@@ -42,6 +42,16 @@ uint64_t bulk_timeout(const struct link *link)
 
 /* ---- flows that wait for a turn ---- */
 
+/* Where the queue has this message; NO_RECORD: its end. */
+static uint16_t *queue_at(struct link *link, uint32_t index)
+{
+	uint16_t *at = &link->bulk.first;
+
+	while (*at != index)
+		at = &assembly_at(link, *at)->turn_next;
+	return at;
+}
+
 /* A flow has at most one message in the queue. */
 void bulk_request_turn(struct link *link, uint32_t index)
 {
@@ -61,27 +71,14 @@ void bulk_request_turn(struct link *link, uint32_t index)
 	}
 	assembly->queued = 1;
 	assembly->turn_next = NO_RECORD;
-	if (bulk->first == NO_RECORD) {
-		bulk->first = (uint16_t)index;
+	if (bulk->first == NO_RECORD)
 		bulk->shared_from = link->now;
-	} else {
-		assembly_at(link, bulk->last)->turn_next = (uint16_t)index;
-	}
-	bulk->last = (uint16_t)index;
+	*queue_at(link, NO_RECORD) = (uint16_t)index;
 }
 
 void bulk_leave_queue(struct link *link, uint32_t index)
 {
-	struct bulk *bulk = &link->bulk;
-	uint16_t *at = &bulk->first, before = NO_RECORD;
-
-	while (*at != index) {
-		before = *at;
-		at = &assembly_at(link, before)->turn_next;
-	}
-	*at = assembly_at(link, index)->turn_next;
-	if (bulk->last == index)
-		bulk->last = before;
+	*queue_at(link, index) = assembly_at(link, index)->turn_next;
 	assembly_at(link, index)->queued = 0;
 }
 
@@ -374,9 +371,8 @@ int link_bulk_is_idle(const struct link *link)
 
 void bulk_open(struct link *link, uint8_t *aside)
 {
-	link->bulk = (struct bulk){ .flow = NO_FLOW, .first = NO_RECORD, .last = NO_RECORD, .most = 1,
-				    .at = LINK_NEVER, .aside = aside,
-				    .sends_first = NO_RECORD, .sends_last = NO_RECORD,
+	link->bulk = (struct bulk){ .flow = NO_FLOW, .first = NO_RECORD, .most = 1, .at = LINK_NEVER,
+				    .aside = aside, .sends_first = NO_RECORD,
 				    .sent_flow = NO_FLOW };
 }
 

@@ -67,48 +67,39 @@ void bulk_send_open(struct link *link, struct send *send, const struct flow *flo
 	send->parts_sent = send->granted = send->again = send->again_until = 0;
 }
 
+/* Whether a message has parts to send: then it is in the list of those. */
 static int has_parts(const struct send *send)
 {
 	return send->again < send->again_until || send->parts_sent < send->granted;
 }
 
-/* Put a message into the list of those with parts to send. Parts to be sent again come first: if
- * a part that was granted later arrived before them, the receiver would take them for lost. */
-static void enqueue(struct link *link, uint32_t index)
+/* Where the list of messages with parts to send has this one; NO_RECORD: its end. */
+static uint16_t *list_at(struct link *link, uint32_t index)
 {
-	struct send *send = record_at(&link->sends, index);
-	struct bulk *bulk = &link->bulk;
+	uint16_t *at = &link->bulk.sends_first;
 
-	if (send->sending_parts || !has_parts(send))
-		return;
-	send->sending_parts = 1;
-	send->bulk_next = NO_RECORD;
-	if (bulk->sends_first == NO_RECORD) {
-		bulk->sends_first = bulk->sends_last = (uint16_t)index;
-	} else if (send->again < send->again_until) {
-		send->bulk_next = bulk->sends_first;
-		bulk->sends_first = (uint16_t)index;
-	} else {
-		((struct send *)record_at(&link->sends, bulk->sends_last))->bulk_next =
-			(uint16_t)index;
-		bulk->sends_last = (uint16_t)index;
-	}
+	while (*at != index)
+		at = &send_at(link, *at)->bulk_next;
+	return at;
 }
 
-void bulk_send_remove(struct link *link, uint32_t index)
+/* Put a message into the list. Parts to be sent again come first: if a part that was granted later
+ * arrived before them, the receiver would take them for lost. */
+static void enqueue(struct link *link, uint32_t index)
 {
-	struct send *send = record_at(&link->sends, index);
-	struct bulk *bulk = &link->bulk;
-	uint16_t *at = &bulk->sends_first, before = NO_RECORD;
+	struct send *send = send_at(link, index);
+	uint16_t *at = &link->bulk.sends_first;
 
-	while (*at != index) {
-		before = *at;
-		at = &((struct send *)record_at(&link->sends, before))->bulk_next;
-	}
-	*at = send->bulk_next;
-	if (bulk->sends_last == index)
-		bulk->sends_last = before;
-	send->sending_parts = 0;
+	if (send->again == send->again_until)
+		at = list_at(link, NO_RECORD);
+	send->bulk_next = *at;
+	*at = (uint16_t)index;
+}
+
+void bulk_send_end(struct link *link, uint32_t index)
+{
+	if (has_parts(send_at(link, index)))
+		*list_at(link, index) = send_at(link, index)->bulk_next;
 }
 
 /* Parts [first, until) of a message are granted. With AGAIN those that were sent before are to be
@@ -118,6 +109,7 @@ static void grant(struct link *link, uint32_t index, const struct wire *wire, ui
 {
 	struct send *send = record_at(&link->sends, index);
 	uint32_t sent = until < send->parts_sent ? until : send->parts_sent;
+	int is_listed = has_parts(send);
 
 	if (wire->again && first < sent) {
 		/* Extend the range of parts that are still to be sent again. */
@@ -129,7 +121,8 @@ static void grant(struct link *link, uint32_t index, const struct wire *wire, ui
 	if (until > send->granted)
 		send->granted = until;
 	send->ordinary = wire->ordinary;
-	enqueue(link, index);
+	if (!is_listed && has_parts(send))
+		enqueue(link, index);
 }
 
 void bulk_accept_grant(struct link *link, struct flow *flow, const struct wire *wire)
@@ -180,49 +173,46 @@ int bulk_send_part(struct link *link)
 {
 	struct bulk *bulk = &link->bulk;
 	struct wire wire = { .kind = WIRE_KIND_BULK };
+	const struct flow *flow;
+	uint32_t index, *next;
 	struct send *send;
-	uint32_t index;
+	struct nic *nic;
 	uint64_t at;
 	int result;
 
 	if (!bulk_can_send(link))
 		return 0;
 	index = next_message(link);
-	send = record_at(&link->sends, index);
-	if (has_parts(send)) {
-		const struct flow *flow = &link->flows[send->flow];
-		struct nic *nic = send->ordinary ? link->nic : bulk->nic;
-		uint32_t *next = &send->parts_sent;
-
-		wire.again = send->again < send->again_until;
-		if (wire.again)
-			next = &send->again;
-		at = (uint64_t)*next * send->fragment;
-		wire.lane = send->lane;
-		wire.source = flow->mine;
-		wire.destination = flow->theirs;
-		wire.sequence = send->first;
-		wire.part = *next;
-		wire.bytes = length_of(send) - at < send->fragment ?
-			(uint32_t)(length_of(send) - at) : send->fragment;
-		result = frame_part(link, nic, index, &wire, at);
-		if (result == NIC_FULL && !send->ordinary) {
-			bulk->full = 1;
-			return 0;
-		}
-		if (result == NIC_FULL)
-			return NIC_FULL;
-		++*next;
-		bulk->sent_flow = send->flow;
-		if (result == 0) {
-			send->granted = send->parts_sent;
-			send->again_until = send->again;
-			timer_give_up(link, &link->flows[send->flow]);
-		} else {
-			count(link, LINK_PARTS_OUT);
-		}
+	send = send_at(link, index);
+	flow = &link->flows[send->flow];
+	nic = send->ordinary ? link->nic : bulk->nic;
+	wire.again = send->again < send->again_until;
+	next = wire.again ? &send->again : &send->parts_sent;
+	at = (uint64_t)*next * send->fragment;
+	wire.lane = send->lane;
+	wire.source = flow->mine;
+	wire.destination = flow->theirs;
+	wire.sequence = send->first;
+	wire.part = *next;
+	wire.bytes = length_of(send) - at < send->fragment ?
+		(uint32_t)(length_of(send) - at) : send->fragment;
+	result = frame_part(link, nic, index, &wire, at);
+	if (result == NIC_FULL && !send->ordinary) {
+		bulk->full = 1;
+		return 0;
+	}
+	if (result == NIC_FULL)
+		return NIC_FULL;
+	++*next;
+	bulk->sent_flow = send->flow;
+	if (result == 0) {
+		send->granted = send->parts_sent;
+		send->again_until = send->again;
+		timer_give_up(link, &link->flows[send->flow]);
+	} else {
+		count(link, LINK_PARTS_OUT);
 	}
 	if (!has_parts(send))
-		bulk_send_remove(link, index);
+		*list_at(link, index) = send->bulk_next;
 	return 1;
 }

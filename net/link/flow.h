@@ -133,7 +133,6 @@ struct send {
 	uint32_t fragment;         /* payload bytes of each frame, or part, but the last */
 	uint8_t  announced;        /* 1: one frame announces it; its payload is sent in parts, as
 	                              they are granted */
-	uint8_t  sending_parts;    /* 1: in the list of messages with parts to send */
 	uint8_t  ordinary;         /* 1: its parts go to the ordinary card */
 	uint64_t length;           /* payload bytes of the message */
 	union {
@@ -270,7 +269,7 @@ struct bulk {
 	uint8_t full;              /* 1: the bulk card's transmit ring is full */
 	uint32_t flow;             /* the flow that has the turn, and so sends parts of long messages
 	                              to this node; or NO_FLOW */
-	uint16_t first, last;      /* list of messages that wait for a turn: one of each flow */
+	uint16_t first;            /* list of messages that wait for a turn: one of each flow */
 	uint16_t most;             /* most buffers posted */
 	uint16_t lossy;            /* after a loss: parts to land in place until buffers may share
 	                              memory again; 0: no recent loss */
@@ -293,7 +292,7 @@ struct bulk {
 	uint8_t *aside;            /* memory for one part */
 	uint8_t ring[BULK_POSTED]; /* indices of the posted buffers, in the card's order */
 	struct buffer buffers[BULK_BUFFERS]; /* a buffer's index is its number modulo the size */
-	uint16_t sends_first, sends_last; /* list of messages that have parts to send */
+	uint16_t sends_first;      /* list of messages that have parts to send */
 	uint32_t sent_flow;        /* the flow of the last part that was sent */
 	uint16_t parts_out;        /* parts that the cards have not yet read */
 };

@@ -337,8 +337,8 @@ int bulk_is_announced(const struct link *link, uint64_t length, uint32_t *fragme
 		      uint32_t *tail);
 /* Set the fields of an announced message that its parts need. */
 void bulk_send_open(struct link *link, struct send *send, const struct flow *flow);
-/* Remove a message from the list of those that have parts to send. */
-void bulk_send_remove(struct link *link, uint32_t send);
+/* An announced message has ended: send no more parts of it. */
+void bulk_send_end(struct link *link, uint32_t send);
 /* Send one part: 1, NIC_FULL, or 0 if there is none. */
 int bulk_send_part(struct link *link);
 

@@ -48,7 +48,7 @@ static inline struct send *queue(struct link *link, struct flow *flow, enum link
 	send->with_card = 0;
 	send->lane = (uint8_t)lane;
 	send->ended = send->fail = send->reported = send->unsignalled = send->is_inline = 0;
-	send->announced = send->sending_parts = 0;
+	send->announced = 0;
 	send->first = flow->tx.next;
 	send->frames = frames;
 	if (flow->tx.tail != NO_RECORD) {
@@ -271,7 +271,7 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 	send->first = flow->tx.next;
 	send->frames = 1;
 	send->fragment = bytes;
-	send->announced = send->sending_parts = 0;
+	send->announced = 0;
 	send->length = bytes;
 	flow->tx.head = flow->tx.tail = (uint16_t)index;
 	flow->tx.sends = 1;
@@ -359,8 +359,8 @@ void send_end(struct link *link, uint32_t index, int fail)
 
 	send->ended = 1;
 	send->fail = (uint8_t)fail;
-	if (send->sending_parts)
-		bulk_send_remove(link, index);
+	if (send->announced)
+		bulk_send_end(link, index);
 	if (send->with_card == 0) {
 		release(link, index);
 		return;

@@ -81,7 +81,7 @@
 
 #define LINK_HEADER_BYTES  112u    /* of a message's header */
 #define LINK_PUT_BYTES     32u     /* of a plain put's header */
-#define LINK_WHOLE_BYTES   128u    /* longest payload that comes by link_port_whole */
+#define LINK_WHOLE_BYTES   128u    /* up to this, a message's payload is in one frame */
 #define LINK_FRAME_BYTES   80u     /* of a frame's own header, in front of the message's */
 #define LINK_ROOM_BYTES    128u    /* longest payload that fits in a message's record */
 #define LINK_FAST_BYTES    64u     /* longest payload of link_fast_room */
@@ -218,14 +218,15 @@ struct link;
  * the call. `node` is the sender, by the frame's source address.
  */
 
-/* A message of at most LINK_WHOLE_BYTES of payload. LINK_BUSY: the link delivers it again later. */
+/* A message whose payload came in one frame: all up to LINK_WHOLE_BYTES, and longer ones that are in
+ * order. LINK_BUSY: the link delivers it again later. */
 int link_port_whole(void *context, uint32_t node, uint32_t lane, const void *header,
 		    const void *payload, uint32_t bytes);
 /* The same for a plain put: a request with a header of LINK_PUT_BYTES and at most LINK_FAST_BYTES
  * of payload. */
 int link_port_put(void *context, uint32_t node, const void *header, const void *payload,
 		  uint32_t bytes);
-/* A longer message begins. After LINK_TAKE link_port_data and link_port_end follow; after
+/* Another message begins. After LINK_TAKE link_port_data and link_port_end follow; after
  * LINK_DROP neither does. LINK_BUSY: it begins again later. */
 int link_port_begin(void *context, uint32_t node, uint32_t lane, const void *header,
 		    uint64_t length, struct link_target *target);

@@ -15,10 +15,11 @@ static uint32_t alloc_share(struct record_pool *records, uint32_t has)
 	return has <= (uint32_t)(records->limit - records->used) ? record_alloc(records) : NO_RECORD;
 }
 
-/* ---- short messages ---- */
+/* ---- messages in one frame ---- */
 
-/* Deliver a short message, or a batch, that is in order. */
-static int deliver_short(struct link *link, struct flow *flow, const struct wire *wire)
+/* Deliver a message, or a batch, that is in order. It needs no record, so it is accepted even if
+ * other nodes use all records. */
+static int deliver(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	int is_batch = wire->messages > 1, verdict;
 
@@ -65,7 +66,7 @@ static int place_short(struct link *link, struct flow *flow, const struct wire *
 	if (!is_batch && (wire->offset || wire->bytes != wire->length))
 		return NONSENSE;
 	if (wire->sequence == flow->rx.expected)
-		return deliver_short(link, flow, wire);
+		return deliver(link, flow, wire);
 	for (index = flow->rx.stash; index != NO_RECORD; n++)
 		index = ((struct stash *)record_at(&link->stashes, index))->next;
 	index = alloc_share(&link->stashes, n);
@@ -120,7 +121,7 @@ static int unstash(struct link *link, struct flow *flow)
 	wire.bytes = stash->bytes;
 	wire.length = stash->length;
 	wire.offset = 0;
-	result = deliver_short(link, flow, &wire);
+	result = deliver(link, flow, &wire);
 	stash_free(link, index);
 	return result;
 }
@@ -258,28 +259,6 @@ static int is_stashed(const struct link *link, const struct flow *flow, uint32_t
 	return 0;
 }
 
-/* Deliver a longer message that is in order and in one frame. It needs no record, so it is accepted
- * even if other nodes use all records. */
-static int place_at_once(struct link *link, struct flow *flow, const struct wire *wire)
-{
-	struct link_target target;
-	int verdict = link_port_begin(link->context, flow->node, flow_lane(flow), wire->message,
-				      wire->length, &target);
-
-	if (verdict == LINK_BUSY) {
-		count(link, LINK_REFUSED);
-		return REFUSED;
-	}
-	flow->rx.begun++;
-	count(link, LINK_MESSAGES_IN);
-	bulk_note_data(link, flow, wire->bytes);
-	if (verdict == LINK_TAKE) {
-		link_port_data(link->context, &target, 0, wire->payload, wire->bytes);
-		link_port_end(link->context, &target, 0);
-	}
-	return ACCEPTED;
-}
-
 /* A frame of a longer message that has not begun. */
 static int place_first(struct link *link, struct flow *flow, const struct wire *wire)
 {
@@ -296,7 +275,7 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 	if (is_stashed(link, flow, first, frames))
 		return NONSENSE;
 	if (frames == 1 && first == flow->rx.expected && !wire->announce)
-		return place_at_once(link, flow, wire);
+		return deliver(link, flow, wire);
 	for (tail = &flow->rx.assembly; *tail != NO_RECORD; n++)
 		tail = &((struct assembly *)record_at(&link->assemblies, *tail))->next;
 	index = alloc_share(&link->assemblies, n);

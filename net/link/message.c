@@ -204,19 +204,13 @@ uint32_t link_pending(const struct link *link)
 struct link_room link_fast_room(struct link *link, uint32_t node)
 {
 	struct flow *flow = flow_find(link, node, LINK_REQUESTS);
-	uint32_t room = link->most_requests - (uint32_t)link->sends_used[LINK_REQUESTS];
+	uint8_t *header = 0;
 
-	if (flow && flow->tx.head != NO_RECORD) {
-		uint8_t *joins = batch_room(link, flow);
-
-		if (joins)
-			return (struct link_room){ joins, flow };
-		if (flow->tx.sends > room)
-			return (struct link_room){ 0, 0 };
-	}
-	if (!flow || room == 0)
-		return (struct link_room){ 0, 0 };
-	return (struct link_room){ put_header(link), flow };
+	if (flow && flow->tx.head != NO_RECORD)
+		header = batch_room(link, flow);
+	if (flow && !header && has_room(link, flow, LINK_REQUESTS))
+		header = put_header(link);
+	return (struct link_room){ header, flow };
 }
 
 /* Whether the fast path applies: the flow has nothing under way, its acknowledgement is only

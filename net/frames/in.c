@@ -38,8 +38,8 @@ static void unreserve(struct frames *frames, const struct message *message)
 		link_unreserve(frames->link);
 }
 
-/* After deliver_begin or deliver_inline of a request: send its answer, if there is one. `payload` is
- * that of a REPLY. */
+/* After deliver_begin or deliver_inline of a request: send its answer, if there is one. A REPLY
+ * carries `payload`. */
 static void answer(struct frames *frames, const struct message *request, int result,
 		   const struct grant *grant, struct message *made, const void *payload)
 {
@@ -166,7 +166,7 @@ int link_port_whole(void *context, uint32_t node, uint32_t lane, const void *hea
 /* A header in a frame, which may be at any multiple of 4. */
 typedef struct plain_put in_frame __attribute__((aligned(4)));
 
-/* This does what handle_short does for a put. deliver_inline is inlined here, and the compiler drops its code
+/* This does what handle_short does. deliver_inline is inlined here, and the compiler drops its code
  * for all but puts. */
 __attribute__((flatten))
 int link_port_put(void *context, uint32_t node, const void *header, const void *payload,

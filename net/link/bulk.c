@@ -124,7 +124,7 @@ static void end_turn(struct link *link, int again)
 	bulk->flow = NO_FLOW;
 	bulk->at = LINK_NEVER;
 	if (flow->rx.unacked)
-		timer_ack(link, flow, units(link->now), link->config.ack_delay);
+		timer_ack(link, flow, link->config.ack_delay);
 	if (again && index != NO_RECORD)
 		bulk_request_turn(link, index);
 }
@@ -306,7 +306,7 @@ static int are_few(const struct link *link, int landed)
 
 /* If few buffers are left, post and grant more for the next parts of the flow that has the turn.
  * 0: the turn is over, as all parts are in place and the flow has no more or has had its share. */
-static int extend(struct link *link, int landed, uint64_t now)
+static int extend(struct link *link, int landed)
 {
 	struct bulk *bulk = &link->bulk;
 	uint32_t before = bulk->next, spent = bulk->spent;
@@ -331,14 +331,14 @@ static int extend(struct link *link, int landed, uint64_t now)
 		if (spent > 0)
 			release_answers(link);
 		bulk_send_grant(link, again ? before : first_missing(bulk), bulk->next, again);
-		bulk->at = now + bulk_timeout(link);
+		bulk->at = link->now + bulk_timeout(link);
 		if (was_empty)
-			bulk->granted_at = now;
+			bulk->granted_at = link->now;
 	}
 	return granted(bulk) > 0;
 }
 
-void bulk_run(struct link *link, uint64_t now, int landed)
+void bulk_run(struct link *link, int landed)
 {
 	struct bulk *bulk = &link->bulk;
 	const struct assembly *first;
@@ -352,10 +352,10 @@ void bulk_run(struct link *link, uint64_t now, int landed)
 			bulk->patience = (uint8_t)least_of(first->passes, MOST_PATIENCE);
 			bulk_leave_queue(link, bulk->first);
 			bulk->spent = bulk->tries = 0;
-			bulk->shared_from = now;
+			bulk->shared_from = link->now;
 			defer_answers(link);
 		}
-		if (extend(link, landed, now))
+		if (extend(link, landed))
 			break;
 		end_turn(link, 1);
 	}

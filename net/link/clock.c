@@ -24,7 +24,7 @@ static int is_lost(const struct link *link, const struct flow *flow)
 }
 
 /* The retransmission timer has expired. */
-static void timeout(struct link *link, struct flow *flow, uint32_t now)
+static void timeout(struct link *link, struct flow *flow)
 {
 	uint32_t under_way = flow->tx.next - flow->tx.una;
 
@@ -49,14 +49,14 @@ static void timeout(struct link *link, struct flow *flow, uint32_t now)
 		flow->tx.cwnd = 1;
 	}
 	flow->tx.flags &= (uint8_t)~TX_TIMED;
-	timer_resend(link, flow, now);
+	timer_resend(link, flow);
 	flow_ready(link, flow);
 }
 
 void link_before_halt(struct link *link, uint64_t now)
 {
 	link->now = now;
-	reassemble_ack_waiters(link, now);
+	reassemble_ack_waiters(link);
 	timer_refresh(link);
 }
 
@@ -75,20 +75,20 @@ void link_tick(struct link *link, uint64_t now)
 			break;
 		timer_remove(link, flow);
 		if ((flow->rx.flags & RX_ACK_TIMER) && is_due(flow->rx.ack_at, at))
-			frame_ack(link, flow, now);
+			frame_ack(link, flow);
 		if ((flow->tx.flags & TX_TIMER) && is_due(flow->tx.resend_at, at))
-			timeout(link, flow, at);
+			timeout(link, flow);
 		if (timer_earliest(flow, &next))
 			timer_by(link, flow, next);
 	}
 	if (link->n_delayed && link->delayed_until <= now)
 		link_flush(link, now);
 	if (link->bulk.at <= now)
-		bulk_tick(link, now);
+		bulk_tick(link);
 	else
-		bulk_run(link, now, 0);
+		bulk_run(link, 0);
 	link->stalled = link->bulk.full = 0;
-	transmit(link, now);
+	transmit(link);
 }
 
 uint64_t link_due(const struct link *link)

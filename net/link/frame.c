@@ -92,12 +92,11 @@ int frame_bare(struct link *link, struct nic *nic, uint32_t node, const struct w
 	return frame_send(link, nic, index, 0, &piece, 1);
 }
 
-void frame_ack(struct link *link, struct flow *flow, uint64_t now)
+void frame_ack(struct link *link, struct flow *flow)
 {
 	struct wire wire = { .kind = WIRE_KIND_MSG, .again = flow->rx.refused != 0,
 			     .refused = flow->rx.refused };
 
-	link->now = now;
 	frame_acknowledge(link, flow, &wire);
 	if (frame_bare(link, link->nic, flow->node, &wire) == NIC_FULL) {
 		flow->rx.flags |= RX_ACK_NOW;

@@ -160,11 +160,11 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 		bulk_send_open(link, send, flow);
 	batch_release(link, flow);
 	flow_ready(link, flow);
-	transmit(link, now);
+	transmit(link);
 	return LINK_OK;
 }
 
-int send_fast(struct link *link, struct link_room room, uint64_t now, uint32_t bytes)
+int send_fast(struct link *link, struct link_room room, uint32_t bytes)
 {
 	struct flow *flow = room.flow;
 	int joins = room.header != put_header(link);
@@ -180,10 +180,10 @@ int send_fast(struct link *link, struct link_room room, uint64_t now, uint32_t b
 		send->is_inline = 1;
 		send->fragment = link->fragment;
 		send->length = bytes;
-		if (!is_busy || !batch_delay(link, flow, now))
+		if (!is_busy || !batch_delay(link, flow))
 			flow_ready(link, flow);
 	}
-	transmit(link, now);
+	transmit(link);
 	return is_delayed;
 }
 
@@ -258,7 +258,7 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 
 	link->now = now;
 	if (!is_quiet(link, flow))
-		return send_fast(link, room, now, bytes);
+		return send_fast(link, room, bytes);
 	link->sends.free = send->next;
 	record_count(&link->sends);
 	link->sends_used[LINK_REQUESTS]++;
@@ -297,7 +297,7 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 	}
 	flow->tx.next++;
 	if (!(flow->tx.flags & TX_TIMER))
-		timer_first(link, flow, at);
+		timer_first(link, flow);
 	link->transmitting = 1;
 	result = nic->ops->send(nic, &piece, 1, IN_RECORD | index);
 	link->transmitting = 0;
@@ -315,7 +315,7 @@ void link_flush(struct link *link, uint64_t now)
 	link->now = now;
 	while (link->n_delayed)
 		batch_release(link, &link->flows[link->delayed[0]]);
-	transmit(link, now);
+	transmit(link);
 }
 
 int link_has_delayed(const struct link *link)

@@ -45,9 +45,10 @@ void peer_lose(struct link *link, uint32_t node, int bump, uint32_t theirs)
 void link_give_up(struct link *link, uint64_t now, uint32_t node)
 {
 	if (flow_find(link, node, LINK_REQUESTS)) {
+		link->now = now;
 		peer_lose(link, node, 1, 0);
-		bulk_run(link, now, 0);
-		transmit(link, now);
+		bulk_run(link, 0);
+		transmit(link);
 	}
 }
 
@@ -56,8 +57,9 @@ void link_renewed(struct link *link, uint64_t now, uint32_t node, uint32_t incar
 	const struct flow *flow = flow_find(link, node, LINK_REQUESTS);
 
 	if (flow && (!flow->theirs || is_before(flow->theirs, incarnation))) {
+		link->now = now;
 		peer_lose(link, node, 0, incarnation);
-		bulk_run(link, now, 0);
-		transmit(link, now);
+		bulk_run(link, 0);
+		transmit(link);
 	}
 }

@@ -369,12 +369,12 @@ void reassemble_lose(struct link *link, uint32_t index, uint32_t stash)
 /* ---- frames ---- */
 
 /* While an announced message waits for its payload, refused frames are not requested again. */
-void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence, uint64_t now)
+void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence)
 {
 	flow->rx.refused |= 1ULL << (sequence - flow->rx.expected);
 	/* During a turn records become free only as long messages end, which takes longer. */
 	if (!reassemble_waits(link, flow))
-		timer_ack(link, flow, units(now), link->bulk.flow == NO_FLOW ?
+		timer_ack(link, flow, link->bulk.flow == NO_FLOW ?
 			  link->config.again_delay : link->config.least_timeout);
 }
 
@@ -408,18 +408,18 @@ static int advance(struct link *link, struct flow *flow)
 
 /* A frame has been accepted, the expected one (`in_order`) or one behind it: advance, and
  * acknowledge it. */
-static void accept_frame(struct link *link, struct flow *flow, uint64_t now, int in_order)
+static void accept_frame(struct link *link, struct flow *flow, int in_order)
 {
 	int is_refused = in_order && advance(link, flow) == REFUSED;
 
 	if (is_refused)
-		reassemble_refuse(link, flow, flow->rx.expected, now);
+		reassemble_refuse(link, flow, flow->rx.expected);
 	/* Refused frames may come now: request them at once. A gap, too, is reported at once. */
 	if ((in_order && !is_refused && flow->rx.refused && !reassemble_waits(link, flow)) ||
 	    (flow->rx.arrived && !is_gapless(link, flow)))
-		frame_ack(link, flow, now);
+		frame_ack(link, flow);
 	else
-		reassemble_acknowledge(link, flow, now);
+		reassemble_acknowledge(link, flow);
 }
 
 void reassemble_note_waiter(struct link *link, const struct flow *flow)
@@ -433,29 +433,29 @@ void reassemble_note_waiter(struct link *link, const struct flow *flow)
 		link->waiters[link->n_waiters++] = index;
 }
 
-void reassemble_ack_waiters(struct link *link, uint64_t now)
+void reassemble_ack_waiters(struct link *link)
 {
 	for (uint32_t i = 0; i < link->n_waiters; i++) {
 		struct flow *flow = &link->flows[link->waiters[i]];
 
 		if (flow->rx.unacked && flow->rx.assembly == NO_RECORD && !flow->rx.refused)
-			frame_ack(link, flow, now);
+			frame_ack(link, flow);
 	}
 	link->n_waiters = 0;
 }
 
-void reassemble_payload_whole(struct link *link, struct flow *flow, uint64_t now)
+void reassemble_payload_whole(struct link *link, struct flow *flow)
 {
 	const struct assembly *first = record_at(&link->assemblies, flow->rx.assembly);
 
 	if (first->first != flow->rx.expected || !first->announced || assembly_waits(first))
 		return;
 	flow->rx.unacked++;
-	accept_frame(link, flow, now, 1);
+	accept_frame(link, flow, 1);
 	reassemble_note_waiter(link, flow);
 }
 
-void reassemble(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)
+void reassemble(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	uint32_t at = wire->sequence - flow->rx.expected;
 	int placed;
@@ -466,7 +466,7 @@ void reassemble(struct link *link, struct flow *flow, const struct wire *wire, u
 		count(link, LINK_DUPLICATES);
 		if (reassemble_waits(link, flow))
 			bulk_request_turn(link, flow->rx.assembly);
-		frame_ack(link, flow, now);
+		frame_ack(link, flow);
 		return;
 	}
 	if (at >= flow->rx.window) {
@@ -490,13 +490,13 @@ void reassemble(struct link *link, struct flow *flow, const struct wire *wire, u
 		return;
 	}
 	if (placed == REFUSED) {
-		reassemble_refuse(link, flow, wire->sequence, now);
+		reassemble_refuse(link, flow, wire->sequence);
 		return;
 	}
 	flow->rx.unacked += !wire->announce; /* an announcement counts when its payload is there */
 	if (at > 0)
 		flow->rx.arrived |= 1ULL << (at - 1);
-	accept_frame(link, flow, now, at == 0);
+	accept_frame(link, flow, at == 0);
 	if (wire->messages == 1 && !wire->announce && wire->bytes > LINK_FAST_BYTES)
 		reassemble_note_waiter(link, flow);
 }

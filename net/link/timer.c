@@ -175,16 +175,16 @@ uint32_t timer_timeout(const struct link *link, const struct flow *flow)
 	return 1 + (uint32_t)(timeout < link->most_timeout ? timeout : link->most_timeout);
 }
 
-void timer_first(struct link *link, struct flow *flow, uint32_t now)
+void timer_first(struct link *link, struct flow *flow)
 {
 	uint32_t in = trip_timeout(link, flow);
 
-	flow->tx.resend_at = now + 1 + (in < link->most_timeout ? in : link->most_timeout);
+	flow->tx.resend_at = units(link->now) + 1 + (in < link->most_timeout ? in : link->most_timeout);
 	flow->tx.flags |= TX_TIMER;
 	timer_by(link, flow, flow->tx.resend_at);
 }
 
-void timer_resend(struct link *link, struct flow *flow, uint32_t now)
+void timer_resend(struct link *link, struct flow *flow)
 {
 	uint32_t under_way = flow->tx.next - flow->tx.una, in = timer_timeout(link, flow);
 
@@ -196,14 +196,14 @@ void timer_resend(struct link *link, struct flow *flow, uint32_t now)
 		in = 2 * link->first_timeout;
 	else if (under_way > DUP_THRESHOLD && !flow->tx.timeouts && !flow_has_gap(flow))
 		in *= LATE_FACTOR;
-	flow->tx.resend_at = now + in;
+	flow->tx.resend_at = units(link->now) + in;
 	flow->tx.flags |= TX_TIMER;
 	timer_by(link, flow, flow->tx.resend_at);
 }
 
-void timer_ack(struct link *link, struct flow *flow, uint32_t now, uint64_t ns)
+void timer_ack(struct link *link, struct flow *flow, uint64_t ns)
 {
-	uint32_t at = now + units(ns) + 1;
+	uint32_t at = units(link->now) + units(ns) + 1;
 
 	if ((flow->rx.flags & RX_ACK_TIMER) && !is_before(at, flow->rx.ack_at))
 		return;

@@ -333,7 +333,6 @@ struct link {
 	uint8_t stalled;           /* 1: the card was full; cleared by a completion or a tick */
 	uint8_t guards;            /* 1: frames have tags or payload checksums */
 	uint16_t ended_with_card;  /* messages that have ended and wait for the card */
-	uint32_t giving_up;        /* flows with FLOW_GIVE_UP */
 	uint64_t now;              /* ns: when the link was last called, as its caller said */
 	uint64_t due;              /* ns: when the first flow in the heap is due, or LINK_NEVER */
 	struct record_pool sends, assemblies, stashes, transmits, batches;

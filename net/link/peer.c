@@ -21,7 +21,6 @@ void peer_lose(struct link *link, uint32_t node, int bump, uint32_t theirs)
 		stash[lane] = flow->rx.stash;
 		send[lane] = flow->tx.head;
 		timer_cancel(link, flow);
-		link->giving_up -= !!(flow->flags & FLOW_GIVE_UP);
 		flow_reset(flow);
 		flow->mine += !!bump;
 		flow->mine += flow->mine == 0;

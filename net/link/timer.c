@@ -105,6 +105,10 @@ int timer_earliest(const struct flow *flow, uint32_t *at)
 {
 	int acks = flow->rx.flags & RX_ACK_TIMER, resends = flow->tx.flags & TX_TIMER;
 
+	if (flow->flags & FLOW_GIVE_UP) {
+		*at = flow->timer_at;  /* past already */
+		return 1;
+	}
 	*at = acks && (!resends || is_before(flow->rx.ack_at, flow->tx.resend_at)) ?
 		flow->rx.ack_at : flow->tx.resend_at;
 	return acks || resends;
@@ -214,6 +218,6 @@ void timer_ack(struct link *link, struct flow *flow, uint64_t ns)
 
 void timer_give_up(struct link *link, struct flow *flow)
 {
-	link->giving_up += !(flow->flags & FLOW_GIVE_UP);
 	flow->flags |= FLOW_GIVE_UP;
+	timer_by(link, flow, units(link->now));
 }

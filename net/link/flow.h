@@ -299,7 +299,7 @@ struct bulk {
 };
 
 struct link {
-	struct link_config config; /* as given to link_open, but check_payload is 0 with a key */
+	struct link_config config; /* as given to link_open */
 	struct nic *nic;           /* the ordinary card */
 	void *context;             /* argument of link_port_* */
 	const uint8_t *key;        /* config.key, or null */

@@ -249,7 +249,8 @@ static void fast_send_failed(struct link *link, struct flow *flow, uint32_t inde
 int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint32_t bytes)
 {
 	struct send *send = (struct send *)(room.header - PUT_AT);
-	struct nic_piece piece = { room.header - LINK_FRAME_BYTES, WIRE_PUT_DATA + bytes };
+	uint8_t *frame = room.header - LINK_FRAME_BYTES;
+	struct nic_piece piece = { frame, WIRE_PUT_DATA + bytes };
 	uint32_t index = link->sends.free, at = units(now);
 	struct flow *flow = room.flow;
 	struct nic *nic = link->nic;
@@ -285,8 +286,11 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 		fast.other_ack = flow[1].rx.expected;
 		fast.other_window = flow[1].rx.window;
 	}
-	wire_fast_write(&link->prefix, link->guards, link->key, flow->node, &fast,
-			room.header - LINK_FRAME_BYTES, bytes);
+	wire_fast_write(&link->prefix, flow->node, &fast, frame, bytes);
+	if (__builtin_expect(link->guards, 0))
+		wire_seal(link->key, 1, &piece, 1);
+	else
+		wire_put(frame + WIRE_CHECKSUM, wire_checksum(frame, WIRE_PUT_DATA), 4);
 
 	/* Count the frame as sent now; fast_send_failed reverts that. */
 	flow->tx.flags &= (uint8_t)~TX_TIMED;

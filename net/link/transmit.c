@@ -152,8 +152,7 @@ static int add_next(struct link *link, struct flow *flow, struct aggregate *aggr
 		bytes += pieces[i].length;
 	if (n == 0 || aggregate->n + n > NIC_PIECES || aggregate->bytes + bytes > link->nic->mtu)
 		return 0;
-	if (link->key)
-		wire_sign(link->key, send->message.frame, pieces, n);
+	wire_seal(link->key, link->config.check_payload, pieces, n);
 	for (uint32_t i = 0; i < n; i++)
 		aggregate->pieces[aggregate->n++] = pieces[i];
 	aggregate->bytes += bytes;

@@ -361,6 +361,7 @@ static uint32_t forge(uint8_t *frame, uint64_t *dice)
 	bytes = (wire.messages ? WIRE_DATA : wire.kind == WIRE_KIND_GRANT ? WIRE_GRANT :
 		 WIRE_HEADER) + wire.bytes;
 	wire_write(frame, wire_get(to, 6), wire_get(from, 6), &wire);
+	wire_seal(0, 0, &(struct nic_piece){ frame, bytes }, 1);
 	if (r >> 63)
 		bytes = netsim_random(dice) % (bytes + 1);
 	return bytes < 6 ? 6 : bytes;

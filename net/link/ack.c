@@ -1,6 +1,6 @@
 /*
  * Acknowledgements at the sender: which frames have arrived, which are lost, and how many may be
- * sent. Called for every frame of the right incarnations. See link.h.
+ * sent. Called for every frame of the right incarnations. See docs/wire.md.
  */
 #include "internal.h"
 

@@ -1,7 +1,7 @@
 /*
  * Long messages, the receiver: parts that land in the granted buffers, repair when another part
  * landed there, and the timer of a turn. Data: struct bulk, and the fields of struct assembly for
- * parts. See link.h.
+ * parts. See docs/wire.md.
  *
  * The card fills buffers in the order in which they were posted. So after a lost frame each part
  * lands in the buffer of the part before it. A frame says which part it carries. If buffers share

@@ -3,7 +3,7 @@
  * sent in order, as the receiver grants them. Data: the fields of struct send for parts, and the
  * list of messages that have parts to send. A part is sent once, and again each time that a grant
  * requests that. The receiver detects lost parts. It acknowledges the announcement when all parts
- * have arrived. See link.h.
+ * have arrived. See docs/wire.md.
  */
 #include "internal.h"
 

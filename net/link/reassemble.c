@@ -1,7 +1,7 @@
 /*
  * The receiving half: from frames to messages. Fragments of a message that has begun are placed
  * in any order; messages begin and end in order. A frame's fields are checked against those of
- * the frame with which its message began. See the table in link.h.
+ * the frame with which its message began. See docs/wire.md.
  */
 #include "internal.h"
 #include "../port.h"

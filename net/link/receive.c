@@ -2,8 +2,8 @@
  * Frames from the card. This file checks that a frame belongs to this job and to the present
  * incarnations of both nodes; then its acknowledgement goes to ack.c and its messages to
  * reassemble.c. The fast path handles the most frequent frames completely. A frame may contain
- * anything. See the table of incarnations in link.h. link_transmitted, for frames that the card
- * has read, is here, too.
+ * anything. See the table of incarnations in docs/wire.md. link_transmitted, for frames that the
+ * card has read, is here, too.
  */
 #include "internal.h"
 #include "wire_fast.h"

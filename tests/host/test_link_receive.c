@@ -397,7 +397,7 @@ TEST(link_shares_its_window_among_senders)
 	probe_close(&p, 1);
 }
 
-/* ---- incarnations, row by row as in link.h ---- */
+/* ---- incarnations, row by row as in docs/wire.md ---- */
 
 TEST(link_drops_ghosts_of_the_source)
 {

@@ -21,7 +21,7 @@ static void timeout(struct link *link, struct flow *flow)
 
 	flow->tx.flags &= (uint8_t)~TX_TIMER;
 	if (flow->flags & FLOW_GIVE_UP || is_lost(link, flow)) {
-		peer_lose(link, flow->node, 1, 0);
+		peer_lose(link, flow->node, 0);
 		return;
 	}
 	if (under_way == 0)

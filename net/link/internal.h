@@ -343,9 +343,8 @@ int bulk_send_part(struct link *link);
 
 /* ---- peer.c ---- */
 
-/* Reset both lanes of a node and fail all that is under way. `bump`: increment this node's
- * incarnation toward it. `theirs`: the node's new incarnation, 0: unchanged. Calls
- * link_port_lost. */
-void peer_lose(struct link *link, uint32_t node, int bump, uint32_t theirs);
+/* Reset both lanes of a node and fail all that is under way. `theirs`: the node's new incarnation.
+ * 0: the node is given up, so this node's incarnation toward it grows. Calls link_port_lost. */
+void peer_lose(struct link *link, uint32_t node, uint32_t theirs);
 
 #endif

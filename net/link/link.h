@@ -289,12 +289,9 @@ void link_tick(struct link *link, uint64_t now);
  * a put to this node itself. Called before the next link_landed or link_tick. */
 void link_note_writes(struct link *link);
 
-/* The user knows that this node is dead: give it up now. */
-void link_give_up(struct link *link, uint64_t now, uint32_t node);
-
-/* The user knows that this node has restarted: act as if a frame of that incarnation had come.
- * Nothing happens if the link knows of that incarnation already. */
-void link_renewed(struct link *link, uint64_t now, uint32_t node, uint32_t incarnation);
+/* The user knows that this node has ended: everything that is under way with it fails. `next`: the
+ * incarnation of its next life; nothing happens if the link knows of it already. 0: there is none. */
+void link_ended(struct link *link, uint64_t now, uint32_t node, uint32_t next);
 
 uint64_t link_counter(const struct link *link, enum link_counter counter);
 

@@ -5,7 +5,7 @@
  */
 #include "internal.h"
 
-void peer_lose(struct link *link, uint32_t node, int bump, uint32_t theirs)
+void peer_lose(struct link *link, uint32_t node, uint32_t theirs)
 {
 	uint32_t assembly[LINK_LANES], stash[LINK_LANES], send[LINK_LANES];
 	struct flow *pair = flow_find(link, node, LINK_REQUESTS);
@@ -22,7 +22,7 @@ void peer_lose(struct link *link, uint32_t node, int bump, uint32_t theirs)
 		send[lane] = flow->tx.head;
 		timer_cancel(link, flow);
 		flow_reset(flow);
-		flow->mine += !!bump;
+		flow->mine += !theirs;
 		flow->mine += flow->mine == 0;
 		if (theirs)
 			flow->theirs = theirs;
@@ -41,24 +41,14 @@ void peer_lose(struct link *link, uint32_t node, int bump, uint32_t theirs)
 	link_port_lost(link->context, node);
 }
 
-void link_give_up(struct link *link, uint64_t now, uint32_t node)
-{
-	if (flow_find(link, node, LINK_REQUESTS)) {
-		link->now = now;
-		peer_lose(link, node, 1, 0);
-		bulk_run(link, 0);
-		transmit(link);
-	}
-}
-
-void link_renewed(struct link *link, uint64_t now, uint32_t node, uint32_t incarnation)
+void link_ended(struct link *link, uint64_t now, uint32_t node, uint32_t next)
 {
 	const struct flow *flow = flow_find(link, node, LINK_REQUESTS);
 
-	if (flow && (!flow->theirs || is_before(flow->theirs, incarnation))) {
-		link->now = now;
-		peer_lose(link, node, 0, incarnation);
-		bulk_run(link, 0);
-		transmit(link);
-	}
+	if (!flow || (next && flow->theirs && !is_before(flow->theirs, next)))
+		return;
+	link->now = now;
+	peer_lose(link, node, next);
+	bulk_run(link, 0);
+	transmit(link);
 }

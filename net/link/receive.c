@@ -68,7 +68,7 @@ static void handle_reset(struct link *link, struct flow *known, const struct wir
 		return;
 	}
 	if (known->theirs || wire->over) {
-		peer_lose(link, wire->node, 0, wire->source);
+		peer_lose(link, wire->node, wire->source);
 		return;
 	}
 	learn(known, wire->source);
@@ -148,7 +148,7 @@ static int receive(struct link *link, const uint8_t *frame, uint32_t bytes)
 	if (known && theirs == 0)
 		learn(known, wire.source);
 	else if (known && theirs != wire.source)
-		peer_lose(link, wire.node, 0, wire.source);
+		peer_lose(link, wire.node, wire.source);
 	dispatch(link, known, &wire);
 	return 1;
 }

@@ -77,7 +77,7 @@ static void attack_close(struct attack *a, int unharmed)
 			CHECK_IS(a->t.nodes[i].lost, 0);
 	}
 	for (uint32_t i = 0; i < STRANGER; i++)
-		link_give_up(a->t.nodes[i].link, netsim_now(a->t.sim), STRANGER);
+		link_ended(a->t.nodes[i].link, netsim_now(a->t.sim), STRANGER, 0);
 	CHECK_IS(traffic_close(&a->t), 0);
 	free(a->kept);
 }

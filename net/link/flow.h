@@ -351,6 +351,11 @@ static inline struct send *send_at(const struct link *link, uint32_t index)
 	return (struct send *)link->sends.base + index;
 }
 
+static inline struct assembly *assembly_at(const struct link *link, uint32_t index)
+{
+	return (struct assembly *)link->assemblies.base + index;
+}
+
 /* Count one more record in use. */
 static inline void record_count(struct record_pool *records)
 {

@@ -173,7 +173,7 @@ uint32_t frame_make(struct link *link, struct flow *flow, const struct send *sen
 
 int frame_part(struct link *link, struct nic *nic, uint32_t index, struct wire *wire, uint64_t at)
 {
-	struct send *send = record_at(&link->sends, index);
+	struct send *send = send_at(link, index);
 	uint32_t free = frame_record(link, index);
 	struct nic_piece pieces[NIC_PIECES];
 	struct transmit *transmit;

@@ -268,7 +268,7 @@ static inline int reassemble_waits(const struct link *link, const struct flow *f
 
 	if (flow->rx.assembly == NO_RECORD)
 		return 0;
-	assembly = record_at(&link->assemblies, flow->rx.assembly);
+	assembly = assembly_at(link, flow->rx.assembly);
 	return assembly_waits(assembly) && assembly->first == flow->rx.expected;
 }
 /* 1: a cumulative acknowledgement describes all that this flow has received, so frames of the
@@ -329,13 +329,10 @@ void bulk_tick(struct link *link);
 
 /* A GRANT frame for this flow has arrived. */
 void bulk_accept_grant(struct link *link, struct flow *flow, const struct wire *wire);
-/* Whether a message of this length is announced. Then *fragment becomes the length of its parts,
- * and *tail the bytes that its announcement carries. On entry *fragment is the most payload bytes
- * of a frame, or 0 for no limit. */
-int bulk_is_announced(const struct link *link, uint64_t length, uint32_t *fragment,
-		      uint32_t *tail);
-/* Set the fields of an announced message that its parts need. */
-void bulk_send_open(struct link *link, struct send *send, const struct flow *flow);
+/* Whether a message of this length is announced; then set the fields that its parts need.
+ * `fragment`: as of link_send. */
+int bulk_announce(struct link *link, struct send *send, const struct flow *flow,
+		  uint32_t fragment);
 /* Remove a message from the list of those that have parts to send. */
 void bulk_send_remove(struct link *link, uint32_t send);
 /* Send one part: 1, NIC_FULL, or 0 if there is none. */

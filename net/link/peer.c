@@ -31,7 +31,7 @@ void peer_lose(struct link *link, uint32_t node, uint32_t theirs)
 	for (uint32_t lane = 0; lane < LINK_LANES; lane++) {
 		reassemble_lose(link, assembly[lane], stash[lane]);
 		while (send[lane] != NO_RECORD) {
-			struct send *message = record_at(&link->sends, send[lane]);
+			struct send *message = send_at(link, send[lane]);
 			uint32_t next = message->next;
 
 			send_end(link, send[lane], 1);

@@ -145,9 +145,9 @@ static int is_written(const struct assembly *assembly)
 static int may_write(struct link *link, const struct flow *flow, struct assembly *assembly,
 		     uint64_t at, uint64_t bytes)
 {
-	struct assembly *earlier = record_at(&link->assemblies, flow->rx.assembly);
+	struct assembly *earlier = assembly_at(link, flow->rx.assembly);
 
-	for (; earlier != assembly; earlier = record_at(&link->assemblies, earlier->next)) {
+	for (; earlier != assembly; earlier = assembly_at(link, earlier->next)) {
 		uint64_t from = assembly->announced && !earlier->announced ? 0 : at;
 		struct memory memory, others;
 
@@ -185,7 +185,7 @@ static int write(struct link *link, const struct flow *flow, struct assembly *as
 static int place_announced(struct link *link, struct flow *flow, uint32_t index,
 			   const struct wire *wire)
 {
-	struct assembly *assembly = record_at(&link->assemblies, index);
+	struct assembly *assembly = assembly_at(link, index);
 	int placed = write(link, flow, assembly, wire);
 
 	if (placed == ACCEPTED && assembly->taken) {
@@ -201,7 +201,7 @@ static int place_fragment(struct link *link, struct flow *flow, const struct wir
 	uint32_t index = flow->rx.assembly;
 
 	while (index != NO_RECORD) {
-		struct assembly *assembly = record_at(&link->assemblies, index);
+		struct assembly *assembly = assembly_at(link, index);
 		uint32_t at = wire->sequence - assembly->first;
 
 		if (at >= assembly->frames) {
@@ -298,13 +298,13 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 	if (frames == 1 && first == flow->rx.expected && !wire->announce)
 		return place_at_once(link, flow, wire);
 	for (tail = &flow->rx.assembly; *tail != NO_RECORD; n++)
-		tail = &((struct assembly *)record_at(&link->assemblies, *tail))->next;
+		tail = &assembly_at(link, *tail)->next;
 	index = alloc_share(&link->assemblies, n);
 	if (index == NO_RECORD) {
 		count(link, LINK_REFUSED);
 		return REFUSED;
 	}
-	assembly = record_at(&link->assemblies, index);
+	assembly = assembly_at(link, index);
 	verdict = link_port_begin(link->context, flow->node, flow_lane(flow), wire->message,
 				   wire->length, &assembly->target);
 	if (verdict == LINK_BUSY) {
@@ -336,7 +336,7 @@ static void end_first(struct link *link, struct flow *flow)
 
 	if (index == NO_RECORD)
 		return;
-	assembly = record_at(&link->assemblies, index);
+	assembly = assembly_at(link, index);
 	if (is_before(flow->rx.expected, assembly->first + assembly->frames))
 		return;
 	flow->rx.assembly = assembly->next;
@@ -349,7 +349,7 @@ static void end_first(struct link *link, struct flow *flow)
 void reassemble_lose(struct link *link, uint32_t index, uint32_t stash)
 {
 	while (index != NO_RECORD) {
-		struct assembly *assembly = record_at(&link->assemblies, index);
+		struct assembly *assembly = assembly_at(link, index);
 		uint32_t next = assembly->next;
 
 		if (assembly->taken)
@@ -446,7 +446,7 @@ void reassemble_ack_waiters(struct link *link)
 
 void reassemble_payload_whole(struct link *link, struct flow *flow)
 {
-	const struct assembly *first = record_at(&link->assemblies, flow->rx.assembly);
+	const struct assembly *first = assembly_at(link, flow->rx.assembly);
 
 	if (first->first != flow->rx.expected || !first->announced || assembly_waits(first))
 		return;

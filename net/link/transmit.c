@@ -13,7 +13,7 @@ static uint32_t message_of(const struct link *link, const struct flow *flow, uin
 	uint32_t index = flow->tx.head;
 
 	while (index != NO_RECORD) {
-		const struct send *send = record_at(&link->sends, index);
+		const struct send *send = send_at(link, index);
 
 		if (sequence - send->first < send->frames)
 			break;

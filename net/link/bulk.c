@@ -2,8 +2,9 @@
  * Long messages, the receiver: which flow has the turn to send its parts, posting buffers for them
  * to the bulk card, and granting them. Data: struct bulk, and the fields of struct assembly for
  * parts. All buffers belong to the flow that has the turn, in the order of its parts. Before an
- * operation ends or a peer is lost, its buffers are filled or withdrawn, so no card writes to memory
- * that is in use again. bulk_land.c handles parts that land in the buffers. See docs/wire.md.
+ * operation ends or a peer is lost, its buffers are filled or withdrawn, so no card writes to
+ * memory that is in use again. bulk_land.c handles parts that land in the buffers. See
+ * docs/wire.md.
  */
 #include "bulk.h"
 

@@ -290,7 +290,7 @@ void link_tick(struct link *link, uint64_t now);
 void link_note_writes(struct link *link);
 
 /* The user knows that this node has ended: everything that is under way with it fails. `next`: the
- * incarnation of its next life; nothing happens if the link knows of it already. 0: there is none. */
+ * incarnation of its next life; nothing happens if the link knows it already. 0: there is none. */
 void link_ended(struct link *link, uint64_t now, uint32_t node, uint32_t next);
 
 uint64_t link_counter(const struct link *link, enum link_counter counter);

@@ -149,12 +149,7 @@ struct frames_next_poll frames_next_poll(const struct frames *frames, uint64_t l
 
 void frames_ended(struct frames *frames, uint32_t node, uint32_t next)
 {
-	uint64_t now = frames_now(frames);
-
-	if (next)
-		link_renewed(frames->link, now, node, next);
-	else
-		link_give_up(frames->link, now, node);
+	link_ended(frames->link, frames_now(frames), node, next);
 }
 
 struct frames_figures frames_figures(const struct frames *frames)

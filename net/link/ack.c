@@ -1,6 +1,6 @@
 /*
  * Acknowledgements at the sender: which frames have arrived, which are lost, and how many may be
- * sent. Called for every frame of the right incarnations. See link.h.
+ * sent. Called for every frame of the right incarnations. See docs/wire.md.
  */
 #include "internal.h"
 
@@ -18,7 +18,8 @@ struct ack_fields {
 };
 
 /* End the measured round trip if its frame is acknowledged, cumulatively or selectively. */
-static inline void measure(struct flow *flow, const struct ack_fields *fields, uint32_t now)
+static inline void measure(const struct link *link, struct flow *flow,
+			   const struct ack_fields *fields)
 {
 	int16_t at = (int16_t)(flow->tx.timed - fields->ack);
 
@@ -26,7 +27,7 @@ static inline void measure(struct flow *flow, const struct ack_fields *fields, u
 		return;
 	if (at >= 0 && (at >= (int)MAPPED || !(fields->arrived >> at & 1)))
 		return;
-	timer_measure(flow, now - flow->tx.timed_at);
+	timer_measure(flow, units(link->now) - flow->tx.timed_at);
 	flow->tx.flags &= (uint8_t)~TX_TIMED;
 }
 
@@ -124,8 +125,7 @@ static void mark_lost(struct link *link, struct flow *flow, uint64_t refused)
 }
 
 /* Apply what a frame says about one lane. */
-static inline void apply(struct link *link, struct flow *flow, const struct ack_fields *fields,
-			 uint64_t now)
+static inline void apply(struct link *link, struct flow *flow, const struct ack_fields *fields)
 {
 	uint32_t under_way = flow->tx.next - flow->tx.una, n = fields->ack - flow->tx.una;
 	uint32_t window = fields->window < LINK_MOST_WINDOW ? fields->window : LINK_MOST_WINDOW;
@@ -133,7 +133,7 @@ static inline void apply(struct link *link, struct flow *flow, const struct ack_
 
 	if (n > under_way)
 		return;                /* an old acknowledgement */
-	measure(flow, fields, units(now));
+	measure(link, flow, fields);
 	if (flow->tx.window > window + n)
 		window = flow->tx.window - n;
 	flow->tx.window = (uint8_t)window;
@@ -151,19 +151,18 @@ static inline void apply(struct link *link, struct flow *flow, const struct ack_
 		if (flow->tx.unsent != NO_RECORD)
 			batch_release(link, flow);
 	} else if (n || waits) {
-		timer_resend(link, flow, units(now));
+		timer_resend(link, flow);
 	}
 	if (flow->tx.lost || flow->tx.unsent != NO_RECORD)
 		flow_ready(link, flow);
 }
 
-void ack_cumulative(struct link *link, struct flow *flow, uint32_t ack, uint32_t window,
-		    uint64_t now)
+void ack_cumulative(struct link *link, struct flow *flow, uint32_t ack, uint32_t window)
 {
-	apply(link, flow, &(struct ack_fields){ .ack = ack, .window = window }, now);
+	apply(link, flow, &(struct ack_fields){ .ack = ack, .window = window });
 }
 
-int ack_receive(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)
+int ack_receive(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	struct ack_fields fields = { .ack = wire->ack, .window = wire->window,
 				     .arrived = wire->selective << 1 | wire->waits,
@@ -171,9 +170,9 @@ int ack_receive(struct link *link, struct flow *flow, const struct wire *wire, u
 
 	if (!ack_is_valid(flow, wire->ack))
 		return 0;
-	apply(link, flow, &fields, now);
+	apply(link, flow, &fields);
 	if (other_ack_is_valid(flow, wire->other_ack, wire->other_window))
-		apply_other_ack(link, flow, wire->other_ack, wire->other_window, now);
+		apply_other_ack(link, flow, wire->other_ack, wire->other_window);
 	else
 		count(link, LINK_NONSENSE); /* only the other lane's; the frame is accepted */
 	return 1;

@@ -90,12 +90,12 @@ int batch_add(struct link *link, struct flow *flow, uint32_t bytes)
 	return 0;
 }
 
-int batch_delay(struct link *link, struct flow *flow, uint64_t now)
+int batch_delay(struct link *link, struct flow *flow)
 {
 	if (link->n_delayed == MOST_DELAYED || !link->config.batches)
 		return 0;
 	if (link->n_delayed == 0)
-		link->delayed_until = now + link->config.batch_delay;
+		link->delayed_until = link->now + link->config.batch_delay;
 	link->delayed[link->n_delayed++] = flow_index(link, flow);
 	flow->flags |= FLOW_DELAYED;
 	return 1;

@@ -3,7 +3,8 @@
  * to the bulk card, and granting them. Data: struct bulk, and the fields of struct assembly for
  * parts. All buffers belong to the flow that has the turn, in the order of its parts. Before an
  * operation ends or a peer is lost, its buffers are filled or withdrawn, so no card writes to
- * memory that is in use again. bulk_land.c handles parts that land in the buffers. See link.h.
+ * memory that is in use again. bulk_land.c handles parts that land in the buffers. See
+ * docs/wire.md.
  */
 #include "bulk.h"
 
@@ -121,7 +122,7 @@ static void end_turn(struct link *link, int again)
 	bulk->flow = NO_FLOW;
 	bulk->at = LINK_NEVER;
 	if (flow->rx.unacked)
-		timer_ack(link, flow, units(link->now), link->config.ack_delay);
+		timer_ack(link, flow, link->config.ack_delay);
 	if (again && index != NO_RECORD)
 		bulk_request_turn(link, index);
 }
@@ -303,7 +304,7 @@ static int are_few(const struct link *link, int landed)
 
 /* If few buffers are left, post and grant more for the next parts of the flow that has the turn.
  * 0: the turn is over, as all parts are in place and the flow has no more or has had its share. */
-static int extend(struct link *link, int landed, uint64_t now)
+static int extend(struct link *link, int landed)
 {
 	struct bulk *bulk = &link->bulk;
 	uint32_t before = bulk->next, spent = bulk->spent;
@@ -328,14 +329,14 @@ static int extend(struct link *link, int landed, uint64_t now)
 		if (spent > 0)
 			release_answers(link);
 		bulk_send_grant(link, again ? before : first_missing(bulk), bulk->next, again);
-		bulk->at = now + bulk_timeout(link);
+		bulk->at = link->now + bulk_timeout(link);
 		if (was_empty)
-			bulk->granted_at = now;
+			bulk->granted_at = link->now;
 	}
 	return granted(bulk) > 0;
 }
 
-void bulk_run(struct link *link, uint64_t now, int landed)
+void bulk_run(struct link *link, int landed)
 {
 	struct bulk *bulk = &link->bulk;
 	const struct assembly *first;
@@ -349,10 +350,10 @@ void bulk_run(struct link *link, uint64_t now, int landed)
 			bulk->patience = (uint8_t)least_of(first->passes, MOST_PATIENCE);
 			bulk_leave_queue(link, bulk->first);
 			bulk->spent = bulk->tries = 0;
-			bulk->shared_from = now;
+			bulk->shared_from = link->now;
 			defer_answers(link);
 		}
-		if (extend(link, landed, now))
+		if (extend(link, landed))
 			break;
 		end_turn(link, 1);
 	}

@@ -35,11 +35,6 @@ static inline uint32_t first_missing(struct bulk *bulk)
 	return number;
 }
 
-static inline struct assembly *assembly_at(const struct link *link, uint32_t index)
-{
-	return record_at(&link->assemblies, index);
-}
-
 /* Payload bytes of a part. */
 static inline uint32_t part_bytes(const struct assembly *assembly, uint32_t part)
 {

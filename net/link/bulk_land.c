@@ -1,7 +1,7 @@
 /*
  * Long messages, the receiver: parts that land in the granted buffers, repair when another part
  * landed there, and the timer of a turn. Data: struct bulk, and the fields of struct assembly for
- * parts. See link.h.
+ * parts. See docs/wire.md.
  *
  * The card fills buffers in the order in which they were posted. So after a lost frame each part
  * lands in the buffer of the part before it. A frame says which part it carries. If buffers share
@@ -38,22 +38,22 @@ static uint32_t smoothed(uint32_t ns, uint64_t sample)
 /* A new part of this turn has arrived: measure, and restart the timer. The first part after a grant
  * measures the trip, if it was sent once (Karn's rule). After a timeout the time of a lost grant may
  * be included: that counts only if no trip is known. */
-static void progress(struct link *link, int again, uint64_t now)
+static void progress(struct link *link, int again)
 {
 	struct bulk *bulk = &link->bulk;
 
 	if (!bulk->granted_at)
-		bulk->gap = smoothed(bulk->gap, now - bulk->landed_at);
+		bulk->gap = smoothed(bulk->gap, link->now - bulk->landed_at);
 	else if (!again && (bulk->tries == 0 || bulk->trip == 0))
-		bulk->trip = smoothed(bulk->trip, now - bulk->granted_at);
+		bulk->trip = smoothed(bulk->trip, link->now - bulk->granted_at);
 	bulk->granted_at = 0;
-	bulk->landed_at = now;
+	bulk->landed_at = link->now;
 	bulk->tries = 0;
-	bulk->at = now + bulk_timeout(link);
+	bulk->at = link->now + bulk_timeout(link);
 }
 
 /* Free the oldest buffers, as far as their parts are in place, and end complete messages. */
-static void advance(struct link *link, uint64_t now)
+static void advance(struct link *link)
 {
 	struct bulk *bulk = &link->bulk;
 
@@ -65,7 +65,7 @@ static void advance(struct link *link, uint64_t now)
 			return;
 		bulk->oldest++;
 		if (++assembly->received == assembly->parts)
-			reassemble_payload_whole(link, &link->flows[assembly->flow], now);
+			reassemble_payload_whole(link, &link->flows[assembly->flow]);
 	}
 }
 
@@ -260,7 +260,7 @@ static uint32_t find_landed(struct link *link, const uint8_t *header, uint32_t b
 /* The part of a buffer has arrived. `again`: it was sent more than once. If it was sent once and is
  * not the oldest missing part, earlier ones that were sent before it are lost. If a timeout has
  * requested it, all other missing parts were sent before it, and are lost. */
-static void arrive(struct link *link, uint32_t part, int again, uint64_t now)
+static void arrive(struct link *link, uint32_t part, int again)
 {
 	struct bulk *bulk = &link->bulk;
 	uint32_t number = bulk->oldest + (part - bulk->oldest) % BULK_BUFFERS;
@@ -269,11 +269,11 @@ static void arrive(struct link *link, uint32_t part, int again, uint64_t now)
 		grant_again(link, number, 1);
 	else if (again && bulk->tries >= RESEND_TRIES)
 		grant_all_again(link, 1);
-	progress(link, again, now);
+	progress(link, again);
 }
 
 /* The card has filled the oldest posted buffer. */
-static void land(struct link *link, const uint8_t *header, uint32_t bytes, uint64_t now)
+static void land(struct link *link, const uint8_t *header, uint32_t bytes)
 {
 	struct bulk *bulk = &link->bulk;
 	uint32_t index = bulk->ring[bulk->filled % BULK_POSTED], part;
@@ -305,9 +305,9 @@ static void land(struct link *link, const uint8_t *header, uint32_t bytes, uint6
 			set_aside(link, &bulk->buffers[part]);
 			fill(link, index);
 		}
-		arrive(link, part, wire.again, now);
+		arrive(link, part, wire.again);
 	}
-	advance(link, now);
+	advance(link);
 }
 
 void link_landed(struct link *link, uint64_t now, const uint8_t *header, uint32_t bytes)
@@ -316,14 +316,14 @@ void link_landed(struct link *link, uint64_t now, const uint8_t *header, uint32_
 	if (!header)
 		withdraw(link, 1);            /* the card has reset itself */
 	else if (posted(&link->bulk))
-		land(link, header, bytes, now);
+		land(link, header, bytes);
 	else
 		count(link, LINK_MISPLACED);
-	bulk_run(link, now, 1);
-	transmit(link, now);
+	bulk_run(link, 1);
+	transmit(link);
 }
 
-void bulk_pulled(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)
+void bulk_pulled(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	struct bulk *bulk = &link->bulk;
 	uint32_t part = NO_PART;
@@ -341,32 +341,32 @@ void bulk_pulled(struct link *link, struct flow *flow, const struct wire *wire, 
 		       (uint64_t)wire->part * assembly_at(link, buffer->assembly)->fragment,
 		       wire->payload, wire->bytes);
 	buffer->at = (uint8_t)part;
-	arrive(link, part, wire->again, now);
-	advance(link, now);
+	arrive(link, part, wire->again);
+	advance(link);
 }
 
 /* ---- time, and the end of a peer ---- */
 
 /* Each part that lands restarts the timer. So a peer that sends few and late could keep its turn:
  * while others wait, a timeout ends a turn that takes long. */
-static int is_slow(const struct link *link, uint64_t now)
+static int is_slow(const struct link *link)
 {
 	const struct bulk *bulk = &link->bulk;
 
 	return bulk->first != NO_RECORD &&
-	       now - bulk->shared_from >= link->config.most_timeout << bulk->patience;
+	       link->now - bulk->shared_from >= link->config.most_timeout << bulk->patience;
 }
 
-void bulk_tick(struct link *link, uint64_t now)
+void bulk_tick(struct link *link)
 {
 	struct bulk *bulk = &link->bulk;
 
-	if (++bulk->tries == MOST_TRIES || is_slow(link, now)) {
+	if (++bulk->tries == MOST_TRIES || is_slow(link)) {
 		withdraw(link, 1);
 		bulk_pass(link);
 	} else if (is_spoilt(bulk)) {
 		give_back(link);
-		bulk->at = now + bulk_timeout(link);
+		bulk->at = link->now + bulk_timeout(link);
 	} else {
 		for (uint32_t number = bulk->oldest; number != bulk->next; number++)
 			if (!bulk->copied && buffer_of(bulk, number)->holds == BUFFER_FREE)
@@ -377,9 +377,9 @@ void bulk_tick(struct link *link, uint64_t now)
 			resend_first(link);
 		else
 			grant_all_again(link, 0);
-		bulk->at = now + bulk_timeout(link);
+		bulk->at = link->now + bulk_timeout(link);
 	}
-	bulk_run(link, now, 0);
+	bulk_run(link, 0);
 }
 
 void bulk_lose(struct link *link, struct flow *flow)

@@ -3,7 +3,7 @@
  * sent in order, as the receiver grants them. Data: the fields of struct send for parts, and the
  * list of messages that have parts to send. A part is sent once, and again each time that a grant
  * requests that. The receiver detects lost parts. It acknowledges the announcement when all parts
- * have arrived. See link.h.
+ * have arrived. See docs/wire.md.
  */
 #include "internal.h"
 
@@ -20,10 +20,12 @@ static uint32_t parts_of(const struct send *send)
 	return (uint32_t)((length_of(send) - 1) / send->fragment + 1);
 }
 
-int bulk_is_announced(const struct link *link, uint64_t length, uint32_t *fragment,
-		      uint32_t *tail)
+/* Payload bytes of each part but the last, at most `fragment` (0: no limit) if a message of this
+ * length is announced, or 0. Then *tail becomes the bytes that its announcement carries. */
+static uint32_t part_length(const struct link *link, uint64_t length, uint32_t fragment,
+			    uint16_t *tail)
 {
-	uint64_t most = *fragment ? *fragment : WIRE_MOST_PAYLOAD, parts, even, n;
+	uint64_t most = fragment ? fragment : WIRE_MOST_PAYLOAD, parts, even, n;
 	uint32_t fits = link->nic->mtu;
 
 	if (!link->config.announce || length < link->config.announce || !link->bulk.nic)
@@ -44,27 +46,29 @@ int bulk_is_announced(const struct link *link, uint64_t length, uint32_t *fragme
 	/* All parts get the same length if possible, as after a loss a part may land in the buffer
 	 * of another one. The announcement carries the remainder. */
 	*tail = 0;
-	for (n = parts - (parts > 1); *fragment == 0 && n <= parts; n++) {
+	for (n = parts - (parts > 1); fragment == 0 && n <= parts; n++) {
 		even = length / n < most ? length / n & ~63ull : most;
 		if (even && length - n * even <= WIRE_TAIL_BYTES) {
-			*tail = (uint32_t)(length - n * even);
-			*fragment = (uint32_t)even;
-			return 1;
+			*tail = (uint16_t)(length - n * even);
+			return (uint32_t)even;
 		}
 	}
 	even = ((length - 1) / parts + 64) & ~63ULL;
 	if (most > length)
 		most = length;         /* a part is not longer than the message */
-	*fragment = (uint32_t)(even < most ? even : most);
-	return 1;
+	return (uint32_t)(even < most ? even : most);
 }
 
-void bulk_send_open(struct link *link, struct send *send, const struct flow *flow)
+int bulk_announce(struct link *link, struct send *send, const struct flow *flow, uint32_t fragment)
 {
+	send->fragment = part_length(link, send->length, fragment, &send->tail);
+	if (!send->fragment)
+		return 0;
 	count(link, LINK_ANNOUNCED);
 	send->flow = flow_index(link, flow);
 	send->ordinary = 0;
 	send->parts_sent = send->granted = send->again = send->again_until = 0;
+	return 1;
 }
 
 /* Whether a message has parts to send: then it is in the list of those. */
@@ -107,7 +111,7 @@ void bulk_send_end(struct link *link, uint32_t index)
 static void grant(struct link *link, uint32_t index, const struct wire *wire, uint32_t first,
 		  uint32_t until)
 {
-	struct send *send = record_at(&link->sends, index);
+	struct send *send = send_at(link, index);
 	uint32_t sent = until < send->parts_sent ? until : send->parts_sent;
 	int is_listed = has_parts(send);
 
@@ -130,7 +134,7 @@ void bulk_accept_grant(struct link *link, struct flow *flow, const struct wire *
 	uint32_t last = wire->sequence + wire->reach, index = flow->tx.head;
 
 	while (index != NO_RECORD) {
-		struct send *send = record_at(&link->sends, index);
+		struct send *send = send_at(link, index);
 		uint32_t first = 0, until;
 
 		if (!is_before(send->first, flow->tx.next) || is_before(last, send->first))

@@ -6,15 +6,6 @@
 
 #define STALL_NS      1000000u     /* longest time before a full card is tried again */
 
-/* Give up the peers of all flows with FLOW_GIVE_UP. */
-__attribute__((noinline))
-static void give_up_all(struct link *link)
-{
-	for (uint32_t i = 0; i < link->n_flows; i++)
-		if (link->flows[i].flags & FLOW_GIVE_UP)
-			peer_lose(link, link->flows[i].node, 1, 0);
-}
-
 /* Whether the peer is to be given up: its tries are used up. A peer that was never heard from gets
  * more of them until config.boot_deadline. */
 static int is_lost(const struct link *link, const struct flow *flow)
@@ -23,14 +14,14 @@ static int is_lost(const struct link *link, const struct flow *flow)
 	       (flow->theirs || link->now >= link->config.boot_deadline);
 }
 
-/* The retransmission timer has expired. */
-static void timeout(struct link *link, struct flow *flow, uint32_t now)
+/* The retransmission timer has expired, or the peer is to be given up. */
+static void timeout(struct link *link, struct flow *flow)
 {
 	uint32_t under_way = flow->tx.next - flow->tx.una;
 
 	flow->tx.flags &= (uint8_t)~TX_TIMER;
-	if (is_lost(link, flow)) {
-		peer_lose(link, flow->node, 1, 0);
+	if (flow->flags & FLOW_GIVE_UP || is_lost(link, flow)) {
+		peer_lose(link, flow->node, 0);
 		return;
 	}
 	if (under_way == 0)
@@ -49,14 +40,14 @@ static void timeout(struct link *link, struct flow *flow, uint32_t now)
 		flow->tx.cwnd = 1;
 	}
 	flow->tx.flags &= (uint8_t)~TX_TIMED;
-	timer_resend(link, flow, now);
+	timer_resend(link, flow);
 	flow_ready(link, flow);
 }
 
 void link_before_halt(struct link *link, uint64_t now)
 {
 	link->now = now;
-	reassemble_ack_waiters(link, now);
+	reassemble_ack_waiters(link);
 	timer_refresh(link);
 }
 
@@ -65,8 +56,6 @@ void link_tick(struct link *link, uint64_t now)
 	uint32_t at = units(now), next;
 
 	link->now = now;
-	if (link->giving_up)
-		give_up_all(link);
 	/* A flow that is put back into the heap is due later than now. */
 	for (uint32_t most = link->n_heap; most > 0 && link->n_heap > 0; most--) {
 		struct flow *flow = &link->flows[link->heap[0]];
@@ -75,20 +64,21 @@ void link_tick(struct link *link, uint64_t now)
 			break;
 		timer_remove(link, flow);
 		if ((flow->rx.flags & RX_ACK_TIMER) && is_due(flow->rx.ack_at, at))
-			frame_ack(link, flow, now);
-		if ((flow->tx.flags & TX_TIMER) && is_due(flow->tx.resend_at, at))
-			timeout(link, flow, at);
+			frame_ack(link, flow);
+		if (flow->flags & FLOW_GIVE_UP ||
+		    ((flow->tx.flags & TX_TIMER) && is_due(flow->tx.resend_at, at)))
+			timeout(link, flow);
 		if (timer_earliest(flow, &next))
 			timer_by(link, flow, next);
 	}
 	if (link->n_delayed && link->delayed_until <= now)
 		link_flush(link, now);
 	if (link->bulk.at <= now)
-		bulk_tick(link, now);
+		bulk_tick(link);
 	else
-		bulk_run(link, now, 0);
+		bulk_run(link, 0);
 	link->stalled = link->bulk.full = 0;
-	transmit(link, now);
+	transmit(link);
 }
 
 uint64_t link_due(const struct link *link)
@@ -99,8 +89,9 @@ uint64_t link_due(const struct link *link)
 int link_only_retransmits(const struct link *link, uint64_t at)
 {
 	return at == link->due && link->n_heap == 1 && link->bulk.at == LINK_NEVER &&
-	       !link->n_delayed && !link->ended_with_card && !link->giving_up && !link->bulk.full &&
-	       !(link->flows[link->heap[0]].rx.flags & RX_ACK_TIMER);
+	       !link->n_delayed && !link->ended_with_card && !link->bulk.full &&
+	       !(link->flows[link->heap[0]].rx.flags & RX_ACK_TIMER) &&
+	       !(link->flows[link->heap[0]].flags & FLOW_GIVE_UP);
 }
 
 uint64_t link_deadline(const struct link *link)
@@ -109,8 +100,6 @@ uint64_t link_deadline(const struct link *link)
 
 	if (link->n_delayed && link->delayed_until < at)
 		at = link->delayed_until;
-	if (link->giving_up)
-		return link->now;
 	if ((link->ready_first != NO_FLOW || bulk_can_send(link)) &&
 	    link->now + (link->stalled ? STALL_NS : 0) < at)
 		at = link->now + (link->stalled ? STALL_NS : 0);

@@ -298,7 +298,7 @@ struct bulk {
 };
 
 struct link {
-	struct link_config config; /* as given to link_open, but check_payload is 0 with a key */
+	struct link_config config; /* as given to link_open */
 	struct nic *nic;           /* the ordinary card */
 	void *context;             /* argument of link_port_* */
 	const uint8_t *key;        /* config.key, or null */
@@ -332,8 +332,7 @@ struct link {
 	uint8_t stalled;           /* 1: the card was full; cleared by a completion or a tick */
 	uint8_t guards;            /* 1: frames have tags or payload checksums */
 	uint16_t ended_with_card;  /* messages that have ended and wait for the card */
-	uint32_t giving_up;        /* flows with FLOW_GIVE_UP */
-	uint64_t now;              /* ns: the time of the present or last call */
+	uint64_t now;              /* ns: when the link was last called, as its caller said */
 	uint64_t due;              /* ns: when the first flow in the heap is due, or LINK_NEVER */
 	struct record_pool sends, assemblies, stashes, transmits, batches;
 	struct bulk bulk;
@@ -349,6 +348,11 @@ static inline void *record_at(const struct record_pool *records, uint32_t index)
 static inline struct send *send_at(const struct link *link, uint32_t index)
 {
 	return (struct send *)link->sends.base + index;
+}
+
+static inline struct assembly *assembly_at(const struct link *link, uint32_t index)
+{
+	return (struct assembly *)link->assemblies.base + index;
 }
 
 /* Count one more record in use. */

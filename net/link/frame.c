@@ -50,8 +50,7 @@ int frame_send(struct link *link, struct nic *nic, uint32_t cookie, struct send 
 
 	if (send)
 		send->with_card++;
-	if (link->key)
-		wire_sign(link->key, (uint8_t *)pieces[0].bytes, pieces, n);
+	wire_seal(link->key, link->config.check_payload, pieces, n);
 	result = nic->ops->send(nic, pieces, n, cookie);
 	if (result == NIC_OK) {
 		count(link, LINK_FRAMES_OUT);
@@ -92,12 +91,11 @@ int frame_bare(struct link *link, struct nic *nic, uint32_t node, const struct w
 	return frame_send(link, nic, index, 0, &piece, 1);
 }
 
-void frame_ack(struct link *link, struct flow *flow, uint64_t now)
+void frame_ack(struct link *link, struct flow *flow)
 {
 	struct wire wire = { .kind = WIRE_KIND_MSG, .again = flow->rx.refused != 0,
 			     .refused = flow->rx.refused };
 
-	link->now = now;
 	frame_acknowledge(link, flow, &wire);
 	if (frame_bare(link, link->nic, flow->node, &wire) == NIC_FULL) {
 		flow->rx.flags |= RX_ACK_NOW;
@@ -118,27 +116,23 @@ void frame_reset(struct link *link, const struct wire *to, uint32_t mine, int ov
 		count(link, LINK_RESETS_OUT);
 }
 
-/* Set pieces[1] and following to wire->bytes bytes of payload from `at` on, and compute their
- * checksum. Returns the number of pieces, or -1 if the user cannot show them. */
-static int gather(struct link *link, const struct send *send, uint64_t at, struct wire *wire,
+/* Set pieces[1] and following to `bytes` bytes of payload from `at` on. Returns the number of
+ * pieces, or -1 if the user cannot show them. */
+static int gather(struct link *link, const struct send *send, uint64_t at, uint32_t bytes,
 		  struct nic_piece *pieces)
 {
 	uint32_t total = 0, n;
 
-	if (!wire->bytes)
+	if (!bytes)
 		return 0;
-	pieces[1] = (struct nic_piece){ send->message.payload, wire->bytes };
-	n = send->is_inline ? 1 : link_port_gather(link->context, &send->message, at, wire->bytes,
+	pieces[1] = (struct nic_piece){ send->message.payload, bytes };
+	n = send->is_inline ? 1 : link_port_gather(link->context, &send->message, at, bytes,
 						   pieces + 1, NIC_PIECES - 1);
 	if (n > NIC_PIECES - 1)
 		return -1;
-	for (uint32_t i = 1; i <= n; i++) {
+	for (uint32_t i = 1; i <= n; i++)
 		total += pieces[i].length;
-		if (link->config.check_payload)
-			wire->payload_crc = port_crc32c(wire->payload_crc, pieces[i].bytes,
-							pieces[i].length);
-	}
-	return total == wire->bytes ? (int)n : -1;
+	return total == bytes ? (int)n : -1;
 }
 
 uint32_t frame_make(struct link *link, struct flow *flow, const struct send *send,
@@ -154,14 +148,14 @@ uint32_t frame_make(struct link *link, struct flow *flow, const struct send *sen
 		wire.announce = 1;
 		wire.offset = send->fragment;
 		wire.bytes = send->tail;
-		n = gather(link, send, send->length - send->tail, &wire, pieces);
+		n = gather(link, send, send->length - send->tail, wire.bytes, pieces);
 	} else if (send->unsignalled == UNSIGNALLED_BATCH) {
 		n = (int)batch_pieces(link, send, &wire, pieces + 1);
 	} else {
 		wire.offset = (uint64_t)(sequence - send->first) * send->fragment;
 		wire.bytes = send->length - wire.offset < send->fragment ?
 			(uint32_t)(send->length - wire.offset) : send->fragment;
-		n = gather(link, send, wire.offset, &wire, pieces);
+		n = gather(link, send, wire.offset, wire.bytes, pieces);
 	}
 	if (n < 0)
 		return 0;
@@ -174,14 +168,12 @@ uint32_t frame_make(struct link *link, struct flow *flow, const struct send *sen
 		pieces[0].length += wire.bytes;
 		n = 0;
 	}
-	if (wire.messages > 1)
-		wire_sum_batch(header, pieces, (uint32_t)n + 1);
 	return (uint32_t)n + 1;
 }
 
 int frame_part(struct link *link, struct nic *nic, uint32_t index, struct wire *wire, uint64_t at)
 {
-	struct send *send = record_at(&link->sends, index);
+	struct send *send = send_at(link, index);
 	uint32_t free = frame_record(link, index);
 	struct nic_piece pieces[NIC_PIECES];
 	struct transmit *transmit;
@@ -191,7 +183,7 @@ int frame_part(struct link *link, struct nic *nic, uint32_t index, struct wire *
 		return NIC_FULL;
 	transmit = record_at(&link->transmits, free);
 	transmit->part = 1;
-	n = gather(link, send, at, wire, pieces);
+	n = gather(link, send, at, wire->bytes, pieces);
 	if (n < 0) {
 		record_free(&link->transmits, free);
 		return 0;

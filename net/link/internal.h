@@ -67,14 +67,14 @@ static inline void timer_by(struct link *link, struct flow *flow, uint32_t at)
 		timer_move(link, flow, at);
 }
 
-/* In these functions `now` and `at` are in units (flow.h), as are the times in a flow. */
+/* In these functions `at` is in units (flow.h), as are the times in a flow. */
 
 /* Restart the retransmission timer of the frames under way. */
-void timer_resend(struct link *link, struct flow *flow, uint32_t now);
+void timer_resend(struct link *link, struct flow *flow);
 /* The same for a frame that is the only one under way and has had no timeout yet. */
-void timer_first(struct link *link, struct flow *flow, uint32_t now);
+void timer_first(struct link *link, struct flow *flow);
 /* Send a bare acknowledgement in `ns` nanoseconds, unless one is due earlier. */
-void timer_ack(struct link *link, struct flow *flow, uint32_t now, uint64_t ns);
+void timer_ack(struct link *link, struct flow *flow, uint64_t ns);
 /* Take a measured round trip, in units, into account. */
 void timer_measure(struct flow *flow, uint32_t trip);
 /* The retransmission timeout in units; it doubles with each timeout (backoff). */
@@ -95,7 +95,7 @@ void timer_give_up(struct link *link, struct flow *flow);
 /* Queue the plain put in this room, which is in the next free record or in a batch. Returns as
  * link_fast_send does: 1 if the put has joined a batch that is still delayed. */
 __attribute__((noinline))
-int send_fast(struct link *link, struct link_room room, uint64_t now, uint32_t bytes);
+int send_fast(struct link *link, struct link_room room, uint32_t bytes);
 /* An unsignalled message is acknowledged and the card is done with it: free its record. */
 static inline void message_free(struct link *link, struct send *send, uint32_t index)
 {
@@ -122,14 +122,14 @@ static inline int bulk_can_send(const struct link *link)
 }
 
 /* Send all that may be sent now, one frame per flow in turn. */
-__attribute__((noinline)) void transmit_turns(struct link *link, uint64_t now);
+__attribute__((noinline)) void transmit_turns(struct link *link);
 
 /* The same, if there is anything to send. */
-static inline void transmit(struct link *link, uint64_t now)
+static inline void transmit(struct link *link)
 {
 	if (!link->transmitting && !link->stalled &&
 	    (link->ready_first != NO_FLOW || bulk_can_send(link)))
-		transmit_turns(link, now);
+		transmit_turns(link);
 }
 
 /* ---- frame.c ---- */
@@ -141,7 +141,7 @@ static inline void transmit(struct link *link, uint64_t now)
 #define IN_RECORD    0x10000u
 
 /* Send a bare acknowledgement now or, if the card is full, as soon as it has room. */
-__attribute__((noinline)) void frame_ack(struct link *link, struct flow *flow, uint64_t now);
+__attribute__((noinline)) void frame_ack(struct link *link, struct flow *flow);
 /* Answer a frame that was meant for another incarnation of this node. `over`: the incarnation
  * has changed because this node gave the peer up. */
 void frame_reset(struct link *link, const struct wire *to, uint32_t mine, int over);
@@ -177,19 +177,18 @@ int frame_part(struct link *link, struct nic *nic, uint32_t index, struct wire *
 /* ---- ack.c ---- */
 
 /* Apply a frame's acknowledgements of both lanes. 0: that of its own lane is invalid. */
-int ack_receive(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now);
+int ack_receive(struct link *link, struct flow *flow, const struct wire *wire);
 /* Apply a frame's acknowledgement of one lane that is only cumulative. */
-void ack_cumulative(struct link *link, struct flow *flow, uint32_t ack, uint32_t window,
-		    uint64_t now);
+void ack_cumulative(struct link *link, struct flow *flow, uint32_t ack, uint32_t window);
 
 /* The same for the lane that is not the frame's own; a window of 0 means there is none. */
 static inline void apply_other_ack(struct link *link, struct flow *flow, uint32_t ack,
-				   uint32_t window, uint64_t now)
+				   uint32_t window)
 {
 	struct flow *other = flow_other(flow);
 
 	if (window && ack != other->tx.una)
-		ack_cumulative(link, other, ack, window, now);
+		ack_cumulative(link, other, ack, window);
 }
 
 /* An acknowledgement is valid if it covers only frames that were sent; it may be an old one. */
@@ -214,7 +213,7 @@ uint8_t *batch_room(const struct link *link, const struct flow *flow);
 int batch_add(struct link *link, struct flow *flow, uint32_t bytes);
 /* Delay the last message of a flow, and those that join it, until batch_release. 0: it cannot
  * be delayed. */
-int batch_delay(struct link *link, struct flow *flow, uint64_t now);
+int batch_delay(struct link *link, struct flow *flow);
 /* Whether the next message of a flow is delayed. */
 static inline int batch_is_delayed(const struct flow *flow)
 {
@@ -234,27 +233,27 @@ int batch_deliver(struct link *link, struct flow *flow, const struct wire *wire)
 
 /* Refuse a frame: the peer will be asked a little later to send it again. */
 __attribute__((noinline))
-void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence, uint64_t now);
+void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence);
 
 /* Acknowledge frames that arrived in order: delayed, so that the next frame to the peer can
  * carry it, but at once after a quarter of the receive window or most_unacked frames. Otherwise
  * the peer's window would fill up, and then it would send a large burst. */
-static inline void reassemble_acknowledge(struct link *link, struct flow *flow, uint64_t now)
+static inline void reassemble_acknowledge(struct link *link, struct flow *flow)
 {
 	if (flow->rx.unacked * 4u >= flow->rx.window || flow->rx.unacked >= link->most_unacked)
-		frame_ack(link, flow, now);
+		frame_ack(link, flow);
 	else
-		timer_ack(link, flow, units(now), link->config.ack_delay);
+		timer_ack(link, flow, link->config.ack_delay);
 }
 
 /* Remember that the sender on this flow may be waiting for the acknowledgement, to reuse the
  * memory of its message. */
 __attribute__((noinline)) void reassemble_note_waiter(struct link *link, const struct flow *flow);
 /* Send acknowledgements to such senders, before a pause in which no frame could carry them. */
-void reassemble_ack_waiters(struct link *link, uint64_t now);
+void reassemble_ack_waiters(struct link *link);
 
 /* Process a MSG with messages whose incarnations are right. */
-void reassemble(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now);
+void reassemble(struct link *link, struct flow *flow, const struct wire *wire);
 
 /* 1: an announced message waits for its payload. */
 static inline int assembly_waits(const struct assembly *assembly)
@@ -269,7 +268,7 @@ static inline int reassemble_waits(const struct link *link, const struct flow *f
 
 	if (flow->rx.assembly == NO_RECORD)
 		return 0;
-	assembly = record_at(&link->assemblies, flow->rx.assembly);
+	assembly = assembly_at(link, flow->rx.assembly);
 	return assembly_waits(assembly) && assembly->first == flow->rx.expected;
 }
 /* 1: a cumulative acknowledgement describes all that this flow has received, so frames of the
@@ -290,7 +289,7 @@ static inline void ack_piggyback(struct flow *flow, uint8_t share)
 }
 
 /* The payload of an announced message of this flow is complete. */
-void reassemble_payload_whole(struct link *link, struct flow *flow, uint64_t now);
+void reassemble_payload_whole(struct link *link, struct flow *flow);
 /* Fail the begun messages and drop the early ones of a peer that is lost: two lists. */
 void reassemble_lose(struct link *link, uint32_t assembly, uint32_t stash);
 
@@ -315,28 +314,25 @@ void bulk_request_turn(struct link *link, uint32_t assembly);
 /* Send all grants that are possible now; begin and end turns as needed. When a part has `landed`
  * fewer grants are sent, of more parts each. */
 __attribute__((noinline))
-void bulk_run(struct link *link, uint64_t now, int landed);
+void bulk_run(struct link *link, int landed);
 
 /* ---- bulk_land.c ---- */
 
 /* A BULK frame has arrived on the ordinary card. */
-void bulk_pulled(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now);
+void bulk_pulled(struct link *link, struct flow *flow, const struct wire *wire);
 /* The flow's peer is lost: withdraw its buffers and its request for a turn. */
 void bulk_lose(struct link *link, struct flow *flow);
 /* The turn's timer has expired. */
-void bulk_tick(struct link *link, uint64_t now);
+void bulk_tick(struct link *link);
 
 /* ---- bulk_send.c ---- */
 
 /* A GRANT frame for this flow has arrived. */
 void bulk_accept_grant(struct link *link, struct flow *flow, const struct wire *wire);
-/* Whether a message of this length is announced. Then *fragment becomes the length of its parts,
- * and *tail the bytes that its announcement carries. On entry *fragment is the most payload bytes
- * of a frame, or 0 for no limit. */
-int bulk_is_announced(const struct link *link, uint64_t length, uint32_t *fragment,
-		      uint32_t *tail);
-/* Set the fields of an announced message that its parts need. */
-void bulk_send_open(struct link *link, struct send *send, const struct flow *flow);
+/* Whether a message of this length is announced; then set the fields that its parts need.
+ * `fragment`: as of link_send. */
+int bulk_announce(struct link *link, struct send *send, const struct flow *flow,
+		  uint32_t fragment);
 /* An announced message has ended: send no more parts of it. */
 void bulk_send_end(struct link *link, uint32_t send);
 /* Send one part: 1, NIC_FULL, or 0 if there is none. */
@@ -344,9 +340,8 @@ int bulk_send_part(struct link *link);
 
 /* ---- peer.c ---- */
 
-/* Reset both lanes of a node and fail all that is under way. `bump`: increment this node's
- * incarnation toward it. `theirs`: the node's new incarnation, 0: unchanged. Calls
- * link_port_lost. */
-void peer_lose(struct link *link, uint32_t node, int bump, uint32_t theirs);
+/* Reset both lanes of a node and fail all that is under way. `theirs`: the node's new incarnation.
+ * 0: the node is given up, so this node's incarnation toward it grows. Calls link_port_lost. */
+void peer_lose(struct link *link, uint32_t node, uint32_t theirs);
 
 #endif

@@ -111,7 +111,6 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	link->prefix = wire_fast_prefix(nic->address, config->node,
 					config->keyed ? WIRE_SIGNED : WIRE_VERSION);
 	link->guards = config->keyed || config->check_payload;
-	link->config.check_payload &= !config->keyed; /* the tag covers the payload, too */
 	link->first_timeout = units(config->first_timeout);
 	link->least_timeout = units(config->least_timeout);
 	link->most_timeout = units(config->most_timeout);

@@ -8,68 +8,11 @@
  * peer cannot accept yet. Both lanes together take 250 bytes per peer. link_open is given memory
  * for config.peers peers; a peer's part is touched at the first message to it or from it.
  *
- * The sending half of a flow (message.c, transmit.c, ack.c, clock.c) is in one of the states
- * of flow_state.h. A peer is given up after config.tries timeouts of one frame in which the
- * frame was neither acknowledged, nor waited for its payload, nor was refused.
- *
- * The receiving half (receive.c, reassemble.c; `expected` is the first missing frame):
- *
- *   frame                          action
- *   before expected, or arrived    acknowledge at once
- *   outside the receive window     drop
- *   64 or more behind a gap        drop: the maps cover 64 frames. Once the sender knows of the
- *                                  gap, it retransmits all of these
- *   of a message that has begun    data, acknowledge; if in order, end complete messages. If an
- *                                  earlier message will write to the same memory: refuse it
- *   first of the next message,     begin, data
- *     or shows where it begins
- *   batch, in order                deliver its messages, from the first that was not delivered.
- *                                  At BUSY stop and refuse the frame
- *   of a later message             if short keep it in the stash, otherwise refuse it: drop it
- *                                  and request it a little later (AGAIN)
- *   begin returns BUSY             refuse it
- *   announcement                   begin. `expected` stays there until the payload is complete,
- *                                  so later messages can begin but not end
- *
- * The payload of long messages is granted to one peer at a time (bulk.c, bulk_land.c,
- * bulk_send.c), which then has the turn. It sends the parts of its messages, in order, to the
- * receiver's bulk card. That card has receive buffers for these parts only, at their final
- * addresses. States of the receiver:
- *
- *   state     event                         action, next state
- *   NONE      a message waits               next peer's turn: post buffers, grant them: TURN
- *   TURN      a part landed in its buffer   few buffers left: post and grant more: TURN
- *             all have landed, no more are  NONE
- *               needed
- *             the turn's share is used up,  NONE; the peer goes to the end of the queue
- *               all have landed, others wait
- *             first misplaced frame while   withdraw the buffers; post and grant buffers that
- *               buffers share memory,         share no memory: TURN
- *               or card reset
- *             another misplaced part        it stays where it landed until its own buffer is
- *                                             filled; grant the lost parts again: TURN
- *             another frame landed          move the buffer's own part into it, or post the
- *                                             buffer again: TURN
- *             timeout                       grant again: TURN; after several, or if others
- *                                             have waited for most_timeout in this turn,
- *                                             withdraw the buffers: NONE
- *             peer LOST                     withdraw the buffers: NONE
- *
- * Parts that cannot have a buffer are granted for the ordinary card and copied. A peer whose
- * turn ended by timeouts gets another one when it is heard from again, after a backoff. While
- * other peers wait, acknowledgements and answers for the first buffers of a turn are deferred
- * until more buffers are granted or the turn ends.
- *
- * Incarnations (receive.c). Each node has an incarnation number, which grows when it restarts.
- * Toward one peer it also grows when that peer is given up, so that the peer, too, ends
- * everything that was under way. Frames carry both sides' numbers.
- *
- *   source older than known        drop
- *   destination is another life    drop, answer RESET with this node's number
- *   destination 0 (unknown)        accept in a node's first incarnation; else RESET
- *   source newer than known        LOST, then accept (link_renewed: LOST)
- *   RESET to this life, from a     store the number. LOST, unless the peer was unknown before
- *     newer source                 and the frame does not say OVER
+ * docs/wire.md, "How it becomes reliable" and "Long messages without a copy", says what happens
+ * to each frame; flow_state.h has the states of a flow. A peer is given up after config.tries
+ * timeouts of one frame in which the frame was neither acknowledged, nor waited for its payload,
+ * nor was refused. Toward that peer this node then counts as restarted, so that the peer, too,
+ * ends everything that was under way.
  *
  * All memory comes from the caller of link_open. Time is an argument, in ns. The caller must
  * serialise all calls. link_port_* are called from within them and may call link_send.
@@ -347,12 +290,9 @@ void link_tick(struct link *link, uint64_t now);
  * a put to this node itself. Called before the next link_landed or link_tick. */
 void link_note_writes(struct link *link);
 
-/* The user knows that this node is dead: give it up now. */
-void link_give_up(struct link *link, uint64_t now, uint32_t node);
-
-/* The user knows that this node has restarted: act as if a frame of that incarnation had come.
- * Nothing happens if the link knows of that incarnation already. */
-void link_renewed(struct link *link, uint64_t now, uint32_t node, uint32_t incarnation);
+/* The user knows that this node has ended: everything that is under way with it fails. `next`: the
+ * incarnation of its next life; nothing happens if the link knows it already. 0: there is none. */
+void link_ended(struct link *link, uint64_t now, uint32_t node, uint32_t next);
 
 uint64_t link_counter(const struct link *link, enum link_counter counter);
 

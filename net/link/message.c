@@ -35,24 +35,21 @@ int link_has_room(const struct link *link, uint32_t node, enum link_lane lane)
 	return has_room(link, flow_find(link, node, lane), lane);
 }
 
-/* Take the next free record (the caller knows that there is one) for a new last message of the
- * flow. */
-static inline struct send *queue(struct link *link, struct flow *flow, enum link_lane lane,
-				 uint32_t frames)
+/* Take the next free record for a new last message of the flow. The caller knows that there is one,
+ * and sets its length, fragment, frames, announced and is_inline. */
+static inline struct send *queue(struct link *link, struct flow *flow, enum link_lane lane)
 {
 	uint32_t index = record_alloc(&link->sends);
-	struct send *send = record_at(&link->sends, index);
+	struct send *send = send_at(link, index);
 
 	link->sends_used[lane]++;
 	send->next = NO_RECORD;
 	send->with_card = 0;
 	send->lane = (uint8_t)lane;
-	send->ended = send->fail = send->reported = send->unsignalled = send->is_inline = 0;
-	send->announced = 0;
+	send->ended = send->fail = send->reported = send->unsignalled = 0;
 	send->first = flow->tx.next;
-	send->frames = frames;
 	if (flow->tx.tail != NO_RECORD) {
-		struct send *last = record_at(&link->sends, flow->tx.tail);
+		struct send *last = send_at(link, flow->tx.tail);
 
 		last->next = (uint16_t)index;
 		send->first = last->first + last->frames;
@@ -66,30 +63,22 @@ static inline struct send *queue(struct link *link, struct flow *flow, enum link
 	return send;
 }
 
-/* How a message is sent: in several frames, or announced. */
-struct shape {
-	uint32_t fragment;         /* payload bytes of each frame, or part, but the last */
-	uint32_t frames;
-	uint32_t tail;             /* announced: payload bytes in the announcement */
-	int announced;
-};
-
-/* Choose how to send `length` bytes of payload, with at most `fragment` bytes in a frame (0: no
- * limit). Returns 0 if such a message cannot be sent. */
-static int shape_of(const struct link *link, uint64_t length, uint32_t fragment,
-		    struct shape *shape)
+/* Choose how to send a message of `length` payload bytes: announced, or in frames with at most
+ * `fragment` bytes (0: no limit). Returns 0 if it cannot be sent. */
+static int choose_frames(struct link *link, struct send *send, const struct flow *flow,
+			 uint64_t length, uint32_t fragment)
 {
 	uint64_t frames = 1;
 
-	*shape = (struct shape){ .fragment = fragment };
-	shape->announced = bulk_is_announced(link, length, &shape->fragment, &shape->tail);
-	if (!shape->announced && (fragment == 0 || fragment > link->fragment))
-		shape->fragment = link->fragment;
-	if (!shape->announced && length)
-		frames = (length - 1) / shape->fragment + 1;
-	shape->frames = (uint32_t)frames;
-	return frames <= WIRE_MOST_FRAMES && length <= WIRE_MOST_LENGTH &&
-	       (frames == 1 || length > LINK_WHOLE_BYTES);
+	send->length = length;
+	send->announced = (uint8_t)bulk_announce(link, send, flow, fragment);
+	if (!send->announced) {
+		send->fragment = fragment && fragment < link->fragment ? fragment : link->fragment;
+		if (length)
+			frames = (length - 1) / send->fragment + 1;
+	}
+	send->frames = (uint32_t)frames;
+	return frames <= WIRE_MOST_FRAMES && (frames == 1 || length > LINK_WHOLE_BYTES);
 }
 
 /* The flow to a node, for one more message. Null: there is no free record, or no memory for the
@@ -139,32 +128,28 @@ static inline uint8_t *put_header(const struct link *link)
 int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lane,
 	      uint64_t length, int is_inline, uint32_t fragment)
 {
-	struct shape shape;
 	struct send *send;
 	struct flow *flow;
 
 	link->now = now;
 	if (node >= link->config.nodes || node == link->config.node ||
-	    (uint32_t)lane >= LINK_LANES || !shape_of(link, length, fragment, &shape))
+	    (uint32_t)lane >= LINK_LANES || length > WIRE_MOST_LENGTH)
 		return LINK_WRONG;
 	flow = flow_for(link, node, lane);
 	if (!flow)
 		return LINK_FULL;
-	send = queue(link, flow, lane, shape.frames);
-	send->fragment = shape.fragment;
-	send->length = length;
+	send = send_at(link, link->sends.free);
+	if (!choose_frames(link, send, flow, length, fragment))
+		return LINK_WRONG;
 	send->is_inline = (uint8_t)is_inline;
-	send->announced = (uint8_t)shape.announced;
-	send->tail = (uint16_t)shape.tail;
-	if (shape.announced)
-		bulk_send_open(link, send, flow);
+	queue(link, flow, lane);
 	batch_release(link, flow);
 	flow_ready(link, flow);
-	transmit(link, now);
+	transmit(link);
 	return LINK_OK;
 }
 
-int send_fast(struct link *link, struct link_room room, uint64_t now, uint32_t bytes)
+int send_fast(struct link *link, struct link_room room, uint32_t bytes)
 {
 	struct flow *flow = room.flow;
 	int joins = room.header != put_header(link);
@@ -175,15 +160,17 @@ int send_fast(struct link *link, struct link_room room, uint64_t now, uint32_t b
 		is_delayed = batch_add(link, flow, bytes);
 	} else {
 		batch_release(link, flow);
-		send = queue(link, flow, LINK_REQUESTS, 1);
+		send = queue(link, flow, LINK_REQUESTS);
 		send->unsignalled = UNSIGNALLED_ALONE;
 		send->is_inline = 1;
+		send->announced = 0;
+		send->frames = 1;
 		send->fragment = link->fragment;
 		send->length = bytes;
-		if (!is_busy || !batch_delay(link, flow, now))
+		if (!is_busy || !batch_delay(link, flow))
 			flow_ready(link, flow);
 	}
-	transmit(link, now);
+	transmit(link);
 	return is_delayed;
 }
 
@@ -243,7 +230,8 @@ static void fast_send_failed(struct link *link, struct flow *flow, uint32_t inde
 int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint32_t bytes)
 {
 	struct send *send = (struct send *)(room.header - PUT_AT);
-	struct nic_piece piece = { room.header - LINK_FRAME_BYTES, WIRE_PUT_DATA + bytes };
+	uint8_t *frame = room.header - LINK_FRAME_BYTES;
+	struct nic_piece piece = { frame, WIRE_PUT_DATA + bytes };
 	uint32_t index = link->sends.free, at = units(now);
 	struct flow *flow = room.flow;
 	struct nic *nic = link->nic;
@@ -252,7 +240,7 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 
 	link->now = now;
 	if (!is_quiet(link, flow))
-		return send_fast(link, room, now, bytes);
+		return send_fast(link, room, bytes);
 	link->sends.free = send->next;
 	record_count(&link->sends);
 	link->sends_used[LINK_REQUESTS]++;
@@ -279,8 +267,11 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 		fast.other_ack = flow[1].rx.expected;
 		fast.other_window = flow[1].rx.window;
 	}
-	wire_fast_write(&link->prefix, link->guards, link->key, flow->node, &fast,
-			room.header - LINK_FRAME_BYTES, bytes);
+	wire_fast_write(&link->prefix, flow->node, &fast, frame, bytes);
+	if (__builtin_expect(link->guards, 0))
+		wire_seal(link->key, 1, &piece, 1);
+	else
+		wire_put(frame + WIRE_CHECKSUM, wire_checksum(frame, WIRE_PUT_DATA), 4);
 
 	/* Count the frame as sent now; fast_send_failed reverts that. */
 	flow->tx.flags &= (uint8_t)~TX_TIMED;
@@ -291,7 +282,7 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 	}
 	flow->tx.next++;
 	if (!(flow->tx.flags & TX_TIMER))
-		timer_first(link, flow, at);
+		timer_first(link, flow);
 	link->transmitting = 1;
 	result = nic->ops->send(nic, &piece, 1, IN_RECORD | index);
 	link->transmitting = 0;
@@ -309,7 +300,7 @@ void link_flush(struct link *link, uint64_t now)
 	link->now = now;
 	while (link->n_delayed)
 		batch_release(link, &link->flows[link->delayed[0]]);
-	transmit(link, now);
+	transmit(link);
 }
 
 int link_has_delayed(const struct link *link)
@@ -332,7 +323,7 @@ static void report_end(struct link *link, struct send *send, int fail)
 /* Free the record of a message that has ended, and report its end unless that was done. */
 static void release(struct link *link, uint32_t index)
 {
-	struct send *send = record_at(&link->sends, index);
+	struct send *send = send_at(link, index);
 	uint32_t batch = send->unsignalled == UNSIGNALLED_BATCH ? send->batch : NO_RECORD;
 	int fail = send->fail;
 
@@ -349,7 +340,7 @@ static void release(struct link *link, uint32_t index)
  * the card has read all frames, as until then the message may still arrive. */
 void send_end(struct link *link, uint32_t index, int fail)
 {
-	struct send *send = record_at(&link->sends, index);
+	struct send *send = send_at(link, index);
 
 	send->ended = 1;
 	send->fail = (uint8_t)fail;

@@ -5,7 +5,7 @@
  */
 #include "internal.h"
 
-void peer_lose(struct link *link, uint32_t node, int bump, uint32_t theirs)
+void peer_lose(struct link *link, uint32_t node, uint32_t theirs)
 {
 	uint32_t assembly[LINK_LANES], stash[LINK_LANES], send[LINK_LANES];
 	struct flow *pair = flow_find(link, node, LINK_REQUESTS);
@@ -21,9 +21,8 @@ void peer_lose(struct link *link, uint32_t node, int bump, uint32_t theirs)
 		stash[lane] = flow->rx.stash;
 		send[lane] = flow->tx.head;
 		timer_cancel(link, flow);
-		link->giving_up -= !!(flow->flags & FLOW_GIVE_UP);
 		flow_reset(flow);
-		flow->mine += !!bump;
+		flow->mine += !theirs;
 		flow->mine += flow->mine == 0;
 		if (theirs)
 			flow->theirs = theirs;
@@ -32,7 +31,7 @@ void peer_lose(struct link *link, uint32_t node, int bump, uint32_t theirs)
 	for (uint32_t lane = 0; lane < LINK_LANES; lane++) {
 		reassemble_lose(link, assembly[lane], stash[lane]);
 		while (send[lane] != NO_RECORD) {
-			struct send *message = record_at(&link->sends, send[lane]);
+			struct send *message = send_at(link, send[lane]);
 			uint32_t next = message->next;
 
 			send_end(link, send[lane], 1);
@@ -42,22 +41,14 @@ void peer_lose(struct link *link, uint32_t node, int bump, uint32_t theirs)
 	link_port_lost(link->context, node);
 }
 
-void link_give_up(struct link *link, uint64_t now, uint32_t node)
-{
-	if (flow_find(link, node, LINK_REQUESTS)) {
-		peer_lose(link, node, 1, 0);
-		bulk_run(link, now, 0);
-		transmit(link, now);
-	}
-}
-
-void link_renewed(struct link *link, uint64_t now, uint32_t node, uint32_t incarnation)
+void link_ended(struct link *link, uint64_t now, uint32_t node, uint32_t next)
 {
 	const struct flow *flow = flow_find(link, node, LINK_REQUESTS);
 
-	if (flow && (!flow->theirs || is_before(flow->theirs, incarnation))) {
-		peer_lose(link, node, 0, incarnation);
-		bulk_run(link, now, 0);
-		transmit(link, now);
-	}
+	if (!flow || (next && flow->theirs && !is_before(flow->theirs, next)))
+		return;
+	link->now = now;
+	peer_lose(link, node, next);
+	bulk_run(link, 0);
+	transmit(link);
 }

@@ -1,7 +1,7 @@
 /*
  * The receiving half: from frames to messages. Fragments of a message that has begun are placed
  * in any order; messages begin and end in order. A frame's fields are checked against those of
- * the frame with which its message began. See the table in link.h.
+ * the frame with which its message began. See docs/wire.md.
  */
 #include "internal.h"
 #include "../port.h"
@@ -146,9 +146,9 @@ static int is_written(const struct assembly *assembly)
 static int may_write(struct link *link, const struct flow *flow, struct assembly *assembly,
 		     uint64_t at, uint64_t bytes)
 {
-	struct assembly *earlier = record_at(&link->assemblies, flow->rx.assembly);
+	struct assembly *earlier = assembly_at(link, flow->rx.assembly);
 
-	for (; earlier != assembly; earlier = record_at(&link->assemblies, earlier->next)) {
+	for (; earlier != assembly; earlier = assembly_at(link, earlier->next)) {
 		uint64_t from = assembly->announced && !earlier->announced ? 0 : at;
 		struct memory memory, others;
 
@@ -186,7 +186,7 @@ static int write(struct link *link, const struct flow *flow, struct assembly *as
 static int place_announced(struct link *link, struct flow *flow, uint32_t index,
 			   const struct wire *wire)
 {
-	struct assembly *assembly = record_at(&link->assemblies, index);
+	struct assembly *assembly = assembly_at(link, index);
 	int placed = write(link, flow, assembly, wire);
 
 	if (placed == ACCEPTED && assembly->taken) {
@@ -202,7 +202,7 @@ static int place_fragment(struct link *link, struct flow *flow, const struct wir
 	uint32_t index = flow->rx.assembly;
 
 	while (index != NO_RECORD) {
-		struct assembly *assembly = record_at(&link->assemblies, index);
+		struct assembly *assembly = assembly_at(link, index);
 		uint32_t at = wire->sequence - assembly->first;
 
 		if (at >= assembly->frames) {
@@ -277,13 +277,13 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 	if (frames == 1 && first == flow->rx.expected && !wire->announce)
 		return deliver(link, flow, wire);
 	for (tail = &flow->rx.assembly; *tail != NO_RECORD; n++)
-		tail = &((struct assembly *)record_at(&link->assemblies, *tail))->next;
+		tail = &assembly_at(link, *tail)->next;
 	index = alloc_share(&link->assemblies, n);
 	if (index == NO_RECORD) {
 		count(link, LINK_REFUSED);
 		return REFUSED;
 	}
-	assembly = record_at(&link->assemblies, index);
+	assembly = assembly_at(link, index);
 	verdict = link_port_begin(link->context, flow->node, flow_lane(flow), wire->message,
 				   wire->length, &assembly->target);
 	if (verdict == LINK_BUSY) {
@@ -315,7 +315,7 @@ static void end_first(struct link *link, struct flow *flow)
 
 	if (index == NO_RECORD)
 		return;
-	assembly = record_at(&link->assemblies, index);
+	assembly = assembly_at(link, index);
 	if (is_before(flow->rx.expected, assembly->first + assembly->frames))
 		return;
 	flow->rx.assembly = assembly->next;
@@ -328,7 +328,7 @@ static void end_first(struct link *link, struct flow *flow)
 void reassemble_lose(struct link *link, uint32_t index, uint32_t stash)
 {
 	while (index != NO_RECORD) {
-		struct assembly *assembly = record_at(&link->assemblies, index);
+		struct assembly *assembly = assembly_at(link, index);
 		uint32_t next = assembly->next;
 
 		if (assembly->taken)
@@ -348,12 +348,12 @@ void reassemble_lose(struct link *link, uint32_t index, uint32_t stash)
 /* ---- frames ---- */
 
 /* While an announced message waits for its payload, refused frames are not requested again. */
-void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence, uint64_t now)
+void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence)
 {
 	flow->rx.refused |= 1ULL << (sequence - flow->rx.expected);
 	/* During a turn records become free only as long messages end, which takes longer. */
 	if (!reassemble_waits(link, flow))
-		timer_ack(link, flow, units(now), link->bulk.flow == NO_FLOW ?
+		timer_ack(link, flow, link->bulk.flow == NO_FLOW ?
 			  link->config.again_delay : link->config.least_timeout);
 }
 
@@ -387,18 +387,18 @@ static int advance(struct link *link, struct flow *flow)
 
 /* A frame has been accepted, the expected one (`in_order`) or one behind it: advance, and
  * acknowledge it. */
-static void accept_frame(struct link *link, struct flow *flow, uint64_t now, int in_order)
+static void accept_frame(struct link *link, struct flow *flow, int in_order)
 {
 	int is_refused = in_order && advance(link, flow) == REFUSED;
 
 	if (is_refused)
-		reassemble_refuse(link, flow, flow->rx.expected, now);
+		reassemble_refuse(link, flow, flow->rx.expected);
 	/* Refused frames may come now: request them at once. A gap, too, is reported at once. */
 	if ((in_order && !is_refused && flow->rx.refused && !reassemble_waits(link, flow)) ||
 	    (flow->rx.arrived && !is_gapless(link, flow)))
-		frame_ack(link, flow, now);
+		frame_ack(link, flow);
 	else
-		reassemble_acknowledge(link, flow, now);
+		reassemble_acknowledge(link, flow);
 }
 
 void reassemble_note_waiter(struct link *link, const struct flow *flow)
@@ -412,29 +412,29 @@ void reassemble_note_waiter(struct link *link, const struct flow *flow)
 		link->waiters[link->n_waiters++] = index;
 }
 
-void reassemble_ack_waiters(struct link *link, uint64_t now)
+void reassemble_ack_waiters(struct link *link)
 {
 	for (uint32_t i = 0; i < link->n_waiters; i++) {
 		struct flow *flow = &link->flows[link->waiters[i]];
 
 		if (flow->rx.unacked && flow->rx.assembly == NO_RECORD && !flow->rx.refused)
-			frame_ack(link, flow, now);
+			frame_ack(link, flow);
 	}
 	link->n_waiters = 0;
 }
 
-void reassemble_payload_whole(struct link *link, struct flow *flow, uint64_t now)
+void reassemble_payload_whole(struct link *link, struct flow *flow)
 {
-	const struct assembly *first = record_at(&link->assemblies, flow->rx.assembly);
+	const struct assembly *first = assembly_at(link, flow->rx.assembly);
 
 	if (first->first != flow->rx.expected || !first->announced || assembly_waits(first))
 		return;
 	flow->rx.unacked++;
-	accept_frame(link, flow, now, 1);
+	accept_frame(link, flow, 1);
 	reassemble_note_waiter(link, flow);
 }
 
-void reassemble(struct link *link, struct flow *flow, const struct wire *wire, uint64_t now)
+void reassemble(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	uint32_t at = wire->sequence - flow->rx.expected;
 	int placed;
@@ -445,7 +445,7 @@ void reassemble(struct link *link, struct flow *flow, const struct wire *wire, u
 		count(link, LINK_DUPLICATES);
 		if (reassemble_waits(link, flow))
 			bulk_request_turn(link, flow->rx.assembly);
-		frame_ack(link, flow, now);
+		frame_ack(link, flow);
 		return;
 	}
 	if (at >= flow->rx.window) {
@@ -469,13 +469,13 @@ void reassemble(struct link *link, struct flow *flow, const struct wire *wire, u
 		return;
 	}
 	if (placed == REFUSED) {
-		reassemble_refuse(link, flow, wire->sequence, now);
+		reassemble_refuse(link, flow, wire->sequence);
 		return;
 	}
 	flow->rx.unacked += !wire->announce; /* an announcement counts when its payload is there */
 	if (at > 0)
 		flow->rx.arrived |= 1ULL << (at - 1);
-	accept_frame(link, flow, now, at == 0);
+	accept_frame(link, flow, at == 0);
 	if (wire->messages == 1 && !wire->announce && wire->bytes > LINK_FAST_BYTES)
 		reassemble_note_waiter(link, flow);
 }

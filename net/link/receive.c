@@ -2,8 +2,8 @@
  * Frames from the card. This file checks that a frame belongs to this job and to the present
  * incarnations of both nodes; then its acknowledgement goes to ack.c and its messages to
  * reassemble.c. The fast path handles the most frequent frames completely. A frame may contain
- * anything. See the table of incarnations in link.h. link_transmitted, for frames that the card
- * has read, is here, too.
+ * anything. See the table of incarnations in docs/wire.md. link_transmitted, for frames that the
+ * card has read, is here, too.
  */
 #include "internal.h"
 #include "wire_fast.h"
@@ -20,9 +20,9 @@ static void count_bad(struct link *link, enum wire_result result)
 }
 
 /* At the start of an epoch, count the senders anew: their number decides on the ring's shares. */
-static void begin_epoch(struct link *link, uint64_t now)
+static void begin_epoch(struct link *link)
 {
-	uint16_t epoch = (uint16_t)(now >> EPOCH_SHIFT);
+	uint16_t epoch = (uint16_t)(link->now >> EPOCH_SHIFT);
 
 	if (epoch == link->epoch)
 		return;
@@ -68,7 +68,7 @@ static void handle_reset(struct link *link, struct flow *known, const struct wir
 		return;
 	}
 	if (known->theirs || wire->over) {
-		peer_lose(link, wire->node, 0, wire->source);
+		peer_lose(link, wire->node, wire->source);
 		return;
 	}
 	learn(known, wire->source);
@@ -84,7 +84,7 @@ static int is_mine(const struct link *link, const struct wire *wire, uint32_t mi
 }
 
 /* Process a frame whose incarnations are right. `pair`: the peer's flows, or null. */
-static void dispatch(struct link *link, struct flow *pair, const struct wire *wire, uint64_t now)
+static void dispatch(struct link *link, struct flow *pair, const struct wire *wire)
 {
 	struct flow *flow;
 
@@ -99,21 +99,21 @@ static void dispatch(struct link *link, struct flow *pair, const struct wire *wi
 	}
 	flow = pair + wire->lane;
 	if (wire->kind == WIRE_KIND_BULK) {
-		bulk_pulled(link, flow, wire, now);
+		bulk_pulled(link, flow, wire);
 		return;
 	}
-	if (!ack_receive(link, flow, wire, now)) {
+	if (!ack_receive(link, flow, wire)) {
 		count(link, LINK_NONSENSE);
 		return;
 	}
 	if (wire->messages)
-		reassemble(link, flow, wire, now);
+		reassemble(link, flow, wire);
 	else if (wire->kind == WIRE_KIND_GRANT)
 		bulk_accept_grant(link, flow, wire);
 }
 
 /* Process one frame: 1, or 0 if it is invalid. */
-static int receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes)
+static int receive(struct link *link, const uint8_t *frame, uint32_t bytes)
 {
 	enum wire_result result;
 	struct flow *known;
@@ -148,15 +148,15 @@ static int receive(struct link *link, uint64_t now, const uint8_t *frame, uint32
 	if (known && theirs == 0)
 		learn(known, wire.source);
 	else if (known && theirs != wire.source)
-		peer_lose(link, wire.node, 0, wire.source);
-	dispatch(link, known, &wire, now);
+		peer_lose(link, wire.node, wire.source);
+	dispatch(link, known, &wire);
 	return 1;
 }
 
 /* Process a frame or an aggregate, whose frames are processed as if each had come alone. After an
  * invalid frame the rest is dropped, as only that frame's length says where the next begins. */
 __attribute__((noinline))
-static void receive_any(struct link *link, uint64_t now, const uint8_t *frames, uint32_t bytes)
+static void receive_any(struct link *link, const uint8_t *frames, uint32_t bytes)
 {
 	uint32_t at = 0, n;
 
@@ -166,7 +166,7 @@ static void receive_any(struct link *link, uint64_t now, const uint8_t *frames, 
 			return;
 		}
 		n = wire_first(frames + at, bytes - at);
-		if (!receive(link, now, frames + at, n))
+		if (!receive(link, frames + at, n))
 			return;
 		at += n;
 	} while (at < bytes);
@@ -182,16 +182,9 @@ static inline int is_current(struct flow *flow, const struct wire_fast *fast)
 	       other_ack_is_valid(flow, fast->other_ack, fast->other_window);
 }
 
-static inline void handle_acks(struct link *link, struct flow *flow, const struct wire_fast *fast,
-			       uint64_t now)
-{
-	ack_cumulative(link, flow, fast->ack, fast->window, now);
-	apply_other_ack(link, flow, fast->other_ack, fast->other_window, now);
-}
-
 /* Deliver a short message that arrives in order. */
 static inline void handle_short(struct link *link, struct flow *flow, const uint8_t *frame,
-				uint32_t header, uint32_t payload, uint64_t now)
+				uint32_t header, uint32_t payload)
 {
 	const uint8_t *message = frame + LINK_FRAME_BYTES;
 	int verdict;
@@ -204,7 +197,7 @@ static inline void handle_short(struct link *link, struct flow *flow, const uint
 				payload);
 	if (verdict == LINK_BUSY) {
 		count(link, LINK_REFUSED);
-		reassemble_refuse(link, flow, flow->rx.expected, now);
+		reassemble_refuse(link, flow, flow->rx.expected);
 		return;
 	}
 	count(link, LINK_MESSAGES_IN);
@@ -212,7 +205,7 @@ static inline void handle_short(struct link *link, struct flow *flow, const uint
 	flow->rx.expected++;
 	flow->rx.window--;
 	flow->rx.unacked++;
-	reassemble_acknowledge(link, flow, now);
+	reassemble_acknowledge(link, flow);
 	if (payload > LINK_FAST_BYTES)
 		reassemble_note_waiter(link, flow);
 }
@@ -220,7 +213,7 @@ static inline void handle_short(struct link *link, struct flow *flow, const uint
 /* The most frequent frames: a short message in order, or a bare acknowledgement, from a known
  * peer, without gaps in either direction. 0: another kind of frame, and nothing has changed.
  * `header` is a constant, so that the compiler specialises this for each length. */
-static inline int handle_fast(struct link *link, uint64_t now, const uint8_t *frame,
+static inline int handle_fast(struct link *link, const uint8_t *frame,
 			      uint32_t bytes, uint32_t header)
 {
 	struct wire_fast fast;
@@ -239,42 +232,42 @@ static inline int handle_fast(struct link *link, uint64_t now, const uint8_t *fr
 		return 0;
 	if (!is_current(flow, &fast))
 		return 0;
-	handle_acks(link, flow, &fast, now);
+	ack_cumulative(link, flow, fast.ack, fast.window);
+	apply_other_ack(link, flow, fast.other_ack, fast.other_window);
 	if (header != WIRE_HEADER)
-		handle_short(link, flow, frame, header, bytes - header, now);
+		handle_short(link, flow, frame, header, bytes - header);
 	return 1;
 }
 
-static inline int receive_fast(struct link *link, uint64_t now, const uint8_t *frame,
-			       uint32_t bytes)
+static inline int receive_fast(struct link *link, const uint8_t *frame, uint32_t bytes)
 {
 	if (bytes == WIRE_HEADER)
-		return handle_fast(link, now, frame, bytes, WIRE_HEADER);
+		return handle_fast(link, frame, bytes, WIRE_HEADER);
 	if (bytes > WIRE_HEADER && frame[WIRE_KIND] & WIRE_PUTS)
 		return bytes >= WIRE_PUT_DATA && bytes - WIRE_PUT_DATA <= LINK_FAST_BYTES &&
-		       handle_fast(link, now, frame, bytes, WIRE_PUT_DATA);
+		       handle_fast(link, frame, bytes, WIRE_PUT_DATA);
 	return bytes >= WIRE_DATA && bytes - WIRE_DATA <= LINK_WHOLE_BYTES &&
-	       handle_fast(link, now, frame, bytes, WIRE_DATA);
+	       handle_fast(link, frame, bytes, WIRE_DATA);
 }
 
 __attribute__((flatten))
 void link_receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes)
 {
 	link->now = now;
-	begin_epoch(link, now);
+	begin_epoch(link);
 	count(link, LINK_FRAMES_IN);
-	if (!receive_fast(link, now, frame, bytes))
-		receive_any(link, now, frame, bytes);
+	if (!receive_fast(link, frame, bytes))
+		receive_any(link, frame, bytes);
 	if (link->bulk.first != NO_RECORD || link->bulk.flow != NO_FLOW)
-		bulk_run(link, now, 0);
-	transmit(link, now);
+		bulk_run(link, 0);
+	transmit(link);
 }
 
 /* ---- frames that the card has read ---- */
 
 /* link_transmitted for any frame. */
 __attribute__((noinline))
-static void any_transmitted(struct link *link, uint64_t now, uint64_t cookie)
+static void any_transmitted(struct link *link, uint64_t cookie)
 {
 	uint32_t message = (uint16_t)cookie;
 
@@ -292,17 +285,15 @@ static void any_transmitted(struct link *link, uint64_t now, uint64_t cookie)
 	}
 	if (message != NO_RECORD)
 		send_card_done(link, message);
-	transmit(link, now);
 }
 
 void link_transmitted(struct link *link, uint64_t now, uint64_t cookie)
 {
 	link->now = now;
 	link->stalled = 0;
-	if (!(cookie & IN_RECORD) || send_at(link, (uint16_t)cookie)->ended) {
-		any_transmitted(link, now, cookie);
-		return;
-	}
-	send_at(link, (uint16_t)cookie)->with_card--; /* usual: not acknowledged yet */
-	transmit(link, now);
+	if (cookie & IN_RECORD && !send_at(link, (uint16_t)cookie)->ended)
+		send_at(link, (uint16_t)cookie)->with_card--; /* usual: not acknowledged yet */
+	else
+		any_transmitted(link, cookie);
+	transmit(link);
 }

@@ -105,6 +105,10 @@ int timer_earliest(const struct flow *flow, uint32_t *at)
 {
 	int acks = flow->rx.flags & RX_ACK_TIMER, resends = flow->tx.flags & TX_TIMER;
 
+	if (flow->flags & FLOW_GIVE_UP) {
+		*at = flow->timer_at;  /* past already */
+		return 1;
+	}
 	*at = acks && (!resends || is_before(flow->rx.ack_at, flow->tx.resend_at)) ?
 		flow->rx.ack_at : flow->tx.resend_at;
 	return acks || resends;
@@ -175,16 +179,16 @@ uint32_t timer_timeout(const struct link *link, const struct flow *flow)
 	return 1 + (uint32_t)(timeout < link->most_timeout ? timeout : link->most_timeout);
 }
 
-void timer_first(struct link *link, struct flow *flow, uint32_t now)
+void timer_first(struct link *link, struct flow *flow)
 {
 	uint32_t in = trip_timeout(link, flow);
 
-	flow->tx.resend_at = now + 1 + (in < link->most_timeout ? in : link->most_timeout);
+	flow->tx.resend_at = units(link->now) + 1 + (in < link->most_timeout ? in : link->most_timeout);
 	flow->tx.flags |= TX_TIMER;
 	timer_by(link, flow, flow->tx.resend_at);
 }
 
-void timer_resend(struct link *link, struct flow *flow, uint32_t now)
+void timer_resend(struct link *link, struct flow *flow)
 {
 	uint32_t under_way = flow->tx.next - flow->tx.una, in = timer_timeout(link, flow);
 
@@ -196,14 +200,14 @@ void timer_resend(struct link *link, struct flow *flow, uint32_t now)
 		in = 2 * link->first_timeout;
 	else if (under_way > DUP_THRESHOLD && !flow->tx.timeouts && !flow_has_gap(flow))
 		in *= LATE_FACTOR;
-	flow->tx.resend_at = now + in;
+	flow->tx.resend_at = units(link->now) + in;
 	flow->tx.flags |= TX_TIMER;
 	timer_by(link, flow, flow->tx.resend_at);
 }
 
-void timer_ack(struct link *link, struct flow *flow, uint32_t now, uint64_t ns)
+void timer_ack(struct link *link, struct flow *flow, uint64_t ns)
 {
-	uint32_t at = now + units(ns) + 1;
+	uint32_t at = units(link->now) + units(ns) + 1;
 
 	if ((flow->rx.flags & RX_ACK_TIMER) && !is_before(at, flow->rx.ack_at))
 		return;
@@ -214,6 +218,6 @@ void timer_ack(struct link *link, struct flow *flow, uint32_t now, uint64_t ns)
 
 void timer_give_up(struct link *link, struct flow *flow)
 {
-	link->giving_up += !(flow->flags & FLOW_GIVE_UP);
 	flow->flags |= FLOW_GIVE_UP;
+	timer_by(link, flow, units(link->now));
 }

@@ -13,7 +13,7 @@ static uint32_t message_of(const struct link *link, const struct flow *flow, uin
 	uint32_t index = flow->tx.head;
 
 	while (index != NO_RECORD) {
-		const struct send *send = record_at(&link->sends, index);
+		const struct send *send = send_at(link, index);
 
 		if (sequence - send->first < send->frames)
 			break;
@@ -57,7 +57,7 @@ static int may_send(const struct link *link, const struct flow *flow)
 }
 
 /* Frame `sequence` was retransmitted. */
-static void note_resent(struct link *link, struct flow *flow, uint32_t sequence, uint32_t now)
+static void note_resent(struct link *link, struct flow *flow, uint32_t sequence)
 {
 	uint64_t bit = 1ULL << (sequence - flow->tx.una);
 
@@ -69,23 +69,23 @@ static void note_resent(struct link *link, struct flow *flow, uint32_t sequence,
 	count(link, LINK_RESENT);
 	/* The timer is that of the oldest frame. */
 	if (sequence == flow->tx.una)
-		timer_resend(link, flow, now);
+		timer_resend(link, flow);
 }
 
 /* Frame `next`, which belongs to `send`, was sent for the first time. */
-static void note_sent(struct link *link, struct flow *flow, const struct send *send, uint32_t now)
+static void note_sent(struct link *link, struct flow *flow, const struct send *send)
 {
 	if (!(flow->tx.flags & TX_TIMED)) {
 		flow->tx.flags |= TX_TIMED;
 		flow->tx.timed = (uint16_t)flow->tx.next;
-		flow->tx.timed_at = now;
+		flow->tx.timed_at = units(link->now);
 	}
 	flow->tx.next++;
 	if (flow->tx.next == send->first + send->frames)
 		flow->tx.unsent = send->next;
 	/* With this many frames under way the timeout is longer (LATE_FACTOR in timer.c). */
 	if (!(flow->tx.flags & TX_TIMER) || flow->tx.next - flow->tx.una == DUP_THRESHOLD + 1)
-		timer_resend(link, flow, now);
+		timer_resend(link, flow);
 }
 
 /* Memory for the header of a frame of this message, and the frame's cookie. It is in the message's
@@ -134,7 +134,7 @@ static int is_followed(const struct link *link, const struct send *send)
 
 /* Add the flow's next frame to the aggregate: 1, or 0 if it is of another kind, there is no room,
  * or the flow may send nothing now. */
-static int add_next(struct link *link, struct flow *flow, struct aggregate *aggregate, uint64_t now)
+static int add_next(struct link *link, struct flow *flow, struct aggregate *aggregate)
 {
 	struct nic_piece pieces[NIC_PIECES];
 	uint32_t n, bytes = 0;
@@ -152,14 +152,13 @@ static int add_next(struct link *link, struct flow *flow, struct aggregate *aggr
 		bytes += pieces[i].length;
 	if (n == 0 || aggregate->n + n > NIC_PIECES || aggregate->bytes + bytes > link->nic->mtu)
 		return 0;
-	if (link->key)
-		wire_sign(link->key, send->message.frame, pieces, n);
+	wire_seal(link->key, link->config.check_payload, pieces, n);
 	for (uint32_t i = 0; i < n; i++)
 		aggregate->pieces[aggregate->n++] = pieces[i];
 	aggregate->bytes += bytes;
 	aggregate->transmit->frames[aggregate->transmit->messages++] = flow->tx.unsent;
 	send->with_card++;
-	note_sent(link, flow, send, units(now));
+	note_sent(link, flow, send);
 	return 1;
 }
 
@@ -180,7 +179,7 @@ static void send_failed(struct link *link, struct flow *flow, const struct trans
 
 /* Send an aggregate of the flow's next frames: 1 if it left, NIC_FULL, or 0 if they do not make
  * one. */
-static int send_aggregate(struct link *link, struct flow *flow, uint64_t now)
+static int send_aggregate(struct link *link, struct flow *flow)
 {
 	const struct send *first = send_at(link, flow->tx.unsent);
 	struct aggregate aggregate = { .n = 0 };
@@ -193,7 +192,7 @@ static int send_aggregate(struct link *link, struct flow *flow, uint64_t now)
 	if (index == NO_RECORD)
 		return NIC_FULL;
 	aggregate.transmit = record_at(&link->transmits, index);
-	while (add_next(link, flow, &aggregate, now))
+	while (add_next(link, flow, &aggregate))
 		continue;
 	if (aggregate.n == 0) {
 		record_free(&link->transmits, index);
@@ -215,7 +214,7 @@ static int send_aggregate(struct link *link, struct flow *flow, uint64_t now)
 /* ---- one frame ---- */
 
 /* Send one frame of the flow: 1 if it left, 0 if there was none, or NIC_FULL. */
-static int send_frame(struct link *link, struct flow *flow, uint64_t now)
+static int send_frame(struct link *link, struct flow *flow)
 {
 	uint32_t sequence = flow->tx.next, message = flow->tx.unsent, cookie, n;
 	struct nic_piece pieces[NIC_PIECES];
@@ -229,7 +228,7 @@ static int send_frame(struct link *link, struct flow *flow, uint64_t now)
 		sequence = flow->tx.una + (uint32_t)__builtin_ctzll(flow->tx.lost);
 		message = message_of(link, flow, sequence);
 	} else {
-		result = send_aggregate(link, flow, now);
+		result = send_aggregate(link, flow);
 		if (result)
 			return result;
 	}
@@ -249,9 +248,9 @@ static int send_frame(struct link *link, struct flow *flow, uint64_t now)
 		return NIC_FULL;
 	count(link, LINK_DATA_OUT);
 	if (again)
-		note_resent(link, flow, sequence, units(now));
+		note_resent(link, flow, sequence);
 	else
-		note_sent(link, flow, send, units(now));
+		note_sent(link, flow, send);
 	return 1;
 }
 
@@ -260,15 +259,15 @@ static int send_frame(struct link *link, struct flow *flow, uint64_t now)
 /* Let the first ready flow send one frame; returns as send_frame does. A flow that finds the card
  * full keeps its place at the head of the list. At the tail it could find the card full each
  * time, as the others fill the few slots that become free. */
-static int pump_flow(struct link *link, uint64_t now)
+static int pump_flow(struct link *link)
 {
 	struct flow *flow = &link->flows[link->ready_first];
 	int result = NIC_FULL;
 
 	if (flow->rx.flags & RX_ACK_NOW)
-		frame_ack(link, flow, now);
+		frame_ack(link, flow);
 	if (!(flow->rx.flags & RX_ACK_NOW))
-		result = send_frame(link, flow, now);
+		result = send_frame(link, flow);
 	if (result == NIC_FULL)
 		return result;
 	link->ready_first = flow_ready_next(flow);
@@ -278,7 +277,7 @@ static int pump_flow(struct link *link, uint64_t now)
 	return result;
 }
 
-void transmit_turns(struct link *link, uint64_t now)
+void transmit_turns(struct link *link)
 {
 	link->transmitting = 1;
 	for (uint32_t most = link->config.transmits; most > 0; most--) {
@@ -287,7 +286,7 @@ void transmit_turns(struct link *link, uint64_t now)
 		if (link->ready_first == NO_FLOW && !bulk_can_send(link))
 			break;
 		if (link->ready_first != NO_FLOW)
-			result = pump_flow(link, now);
+			result = pump_flow(link);
 		if (result != NIC_FULL)
 			result = bulk_send_part(link);
 		if (result == NIC_FULL) {

@@ -48,12 +48,6 @@ static uint32_t sum_batch(const uint8_t *frame, uint32_t bytes, const struct nic
 	return wire_folded(state);
 }
 
-void wire_sum_batch(uint8_t *frame, const struct nic_piece *pieces, uint32_t n)
-{
-	wire_put(frame + WIRE_CHECKSUM,
-		 sum_batch(frame, pieces[0].length, pieces + 1, n - 1), 4);
-}
-
 uint64_t wire_tag(const uint8_t *key, const uint8_t *frame, uint32_t bytes,
 		  const struct nic_piece *pieces, uint32_t n)
 {
@@ -65,24 +59,6 @@ uint64_t wire_tag(const uint8_t *key, const uint8_t *frame, uint32_t bytes,
 	for (uint32_t i = 0; i < n; i++)
 		siphash_add(&hash, pieces[i].bytes, pieces[i].length);
 	return siphash_end(&hash);
-}
-
-void wire_sign(const uint8_t *key, uint8_t *frame, const struct nic_piece *pieces, uint32_t n)
-{
-	frame[WIRE_AT_VERSION] = WIRE_SIGNED;
-	wire_put(frame + WIRE_TAG, wire_tag(key, frame, pieces[0].length, pieces + 1, n - 1), 8);
-}
-
-void wire_guard(const uint8_t *key, uint8_t *frame, uint32_t bytes)
-{
-	const struct nic_piece piece = { frame, WIRE_PUT_DATA + bytes };
-
-	if (key) {
-		wire_sign(key, frame, &piece, 1);
-		return;
-	}
-	wire_put(frame + WIRE_PAYLOAD_CRC, port_crc32c(0, frame + WIRE_PUT_DATA, bytes), 4);
-	wire_put(frame + WIRE_CHECKSUM, wire_checksum(frame, WIRE_PUT_DATA), 4);
 }
 
 static int is_of_type(const uint8_t *frame)
@@ -108,6 +84,34 @@ static uint32_t header_of(uint32_t kind, uint32_t behind)
 	if ((kind & WIRE_KIND_MASK) != WIRE_KIND_MSG || !behind)
 		return WIRE_HEADER;
 	return kind & WIRE_PUTS ? WIRE_PUT_DATA : WIRE_DATA;
+}
+
+/* Whether a frame with a header of this length is a batch: then its checksum covers all of it. */
+static int is_several(const uint8_t *frame, uint32_t header)
+{
+	return header == WIRE_PUT_DATA && wire_get(frame + WIRE_MESSAGES, 8) != 1;
+}
+
+void wire_seal(const uint8_t *key, int check, const struct nic_piece *pieces, uint32_t n)
+{
+	uint8_t *frame = (uint8_t *)pieces[0].bytes;
+	uint32_t bytes = pieces[0].length, crc = 0;
+	uint32_t header = header_of(frame[WIRE_KIND], (uint32_t)wire_get(frame + WIRE_BEHIND, 2));
+	int is_batch = is_several(frame, header);
+
+	if (key) {
+		frame[WIRE_AT_VERSION] = WIRE_SIGNED;
+		wire_put(frame + WIRE_TAG, wire_tag(key, frame, bytes, pieces + 1, n - 1), 8);
+		return;
+	}
+	if (check && !is_batch) {
+		crc = port_crc32c(0, frame + header, bytes - header);
+		for (uint32_t i = 1; i < n; i++)
+			crc = port_crc32c(crc, pieces[i].bytes, pieces[i].length);
+	}
+	wire_put(frame + WIRE_PAYLOAD_CRC, crc, 4);
+	wire_put(frame + WIRE_CHECKSUM, is_batch ? sum_batch(frame, bytes, pieces + 1, n - 1) :
+		 checksum(frame, header), 4);
 }
 
 uint32_t wire_first(const uint8_t *frames, uint32_t bytes)
@@ -282,7 +286,7 @@ enum wire_result wire_read_apart(const uint8_t *frame, uint32_t bytes, uint32_t 
 				 struct wire *wire)
 {
 	uint32_t behind, header, crc = 0;
-	int is_several;
+	int is_batch;
 
 	if (bytes < WIRE_HEADER)
 		return WIRE_SHORT;
@@ -294,19 +298,19 @@ enum wire_result wire_read_apart(const uint8_t *frame, uint32_t bytes, uint32_t 
 	if (bytes != WIRE_HEADER + behind || bytes < header)
 		return WIRE_SHORT;
 	wire->bytes = bytes - header;
-	is_several = header == WIRE_PUT_DATA && wire_get(frame + WIRE_MESSAGES, 8) != 1;
-	if (is_several && bytes % 8)
+	is_batch = is_several(frame, header);
+	if (is_batch && bytes % 8)
 		return WIRE_SHORT;
 	if (key && wire_tag(key, frame, header, pieces, n) != wire_get(frame + WIRE_TAG, 8))
 		return WIRE_FORGED;
 	if (!key && wire_get(frame + WIRE_CHECKSUM, 4) !=
-	    (is_several ? sum_batch(frame, header, pieces, n) : checksum(frame, header)))
+	    (is_batch ? sum_batch(frame, header, pieces, n) : checksum(frame, header)))
 		return WIRE_DAMAGED;
 	wire->payload_crc = key ? 0 : (uint32_t)wire_get(frame + WIRE_PAYLOAD_CRC, 4);
 	wire->payload = frame + header;
 	if (!read_fields(frame, header, wire) || !is_sound(wire))
 		return WIRE_NONSENSE;
-	if (wire->payload_crc && wire->bytes && !is_several) {
+	if (wire->payload_crc && wire->bytes && !is_batch) {
 		for (uint32_t i = 0; i < n; i++)
 			crc = port_crc32c(crc, pieces[i].bytes, pieces[i].length);
 		if (crc != wire->payload_crc)
@@ -345,7 +349,6 @@ void wire_write(uint8_t *frame, uint64_t destination, uint64_t source, const str
 	wire_put(frame + WIRE_SOURCE + 2, source >> 16, 4);
 	wire_put(frame + WIRE_TYPE, WIRE_ETHERTYPE >> 8 | (WIRE_ETHERTYPE & 0xff) << 8 |
 		 WIRE_VERSION << 16 | kind << 24, 4);
-	wire_put(frame + WIRE_PAYLOAD_CRC, wire->payload_crc, 4);
 	wire_put(frame + WIRE_SOURCE_INCARNATION,
 		 wire->source | (uint64_t)wire->destination << 32, 8);
 	wire_put(frame + WIRE_SEQUENCE, wire->sequence | (uint64_t)wire->ack << 32, 8);
@@ -362,5 +365,4 @@ void wire_write(uint8_t *frame, uint64_t destination, uint64_t source, const str
 		wire_put(frame + WIRE_LENGTH, wire->length, 8);
 		wire_put(frame + WIRE_OFFSET, wire->offset, 8);
 	}
-	wire_put(frame + WIRE_CHECKSUM, checksum(frame, header), 4);
 }

@@ -130,29 +130,20 @@ static inline uint32_t wire_padded(uint32_t bytes)
 }
 
 /*
- * Write a frame's header and checksum; the addresses are values of wire_get. The first message's
- * header must be in place; wire->message and ->payload are not used.
+ * Write a frame's header, without checksums; the addresses are values of wire_get. wire->message,
+ * ->payload and ->payload_crc are not used. wire_seal writes the checksums or, with a key, the tag,
+ * as the last step before the card gets the frame. It is in `n` pieces; the first one holds the
+ * whole header, and is written to. `check`: the payload gets a checksum, too.
  */
 void wire_write(uint8_t *frame, uint64_t destination, uint64_t source, const struct wire *wire);
+__attribute__((noinline))
+void wire_seal(const uint8_t *key, int check, const struct nic_piece *pieces, uint32_t n);
 
-/*
- * The tag of a frame whose first `bytes` bytes, at least its header, are at `frame`, and the
- * others in `n` pieces. wire_sign writes the tag over the checksums of a frame in `n` pieces,
- * as the last step before the card gets them; pieces[0] holds the whole header.
- */
+/* The tag of a frame whose first `bytes` bytes, at least its header, are at `frame`, and the others
+ * in `n` pieces. */
 __attribute__((noinline))
 uint64_t wire_tag(const uint8_t *key, const uint8_t *frame, uint32_t bytes,
 		  const struct nic_piece *pieces, uint32_t n);
-__attribute__((noinline))
-void wire_sign(const uint8_t *key, uint8_t *frame, const struct nic_piece *pieces, uint32_t n);
-
-/* Write the tag, or without a key both checksums, of a frame that is in one piece and carries a
- * plain put of `bytes` payload bytes. */
-__attribute__((noinline, cold))
-void wire_guard(const uint8_t *key, uint8_t *frame, uint32_t bytes);
-
-/* Write the checksum of a batch in `n` pieces. It covers the whole frame. */
-void wire_sum_batch(uint8_t *frame, const struct nic_piece *pieces, uint32_t n);
 
 /* Extend the CRC32C `crc` (0 at the start) by `n` bytes, without the processor's instruction for
  * it. For ports (net/port.h). */

@@ -97,10 +97,8 @@ static inline int wire_fast_read(const uint8_t *frame, uint32_t header, uint32_t
 
 /* ---- writing ---- */
 
-/* Write the header of a frame with a plain put of `bytes` payload bytes, which is already behind it.
- * `guard`: the frame gets a tag or, without a key, a payload checksum. */
-static inline void wire_fast_write(const struct wire_fast_prefix *prefix, int guard,
-				   const uint8_t *key, uint32_t node,
+/* Write the header of a frame with a plain put of `bytes` payload bytes, without the checksum. */
+static inline void wire_fast_write(const struct wire_fast_prefix *prefix, uint32_t node,
 				   const struct wire_fast *fast, uint8_t *frame, uint32_t bytes)
 {
 	wire_put(frame + WIRE_DESTINATION,
@@ -116,10 +114,6 @@ static inline void wire_fast_write(const struct wire_fast_prefix *prefix, int gu
 	wire_put(frame + WIRE_MESSAGES, 1, 8);
 	wire_put(frame + WIRE_LENGTH, bytes, 8);
 	wire_put(frame + WIRE_OFFSET, 0, 8);
-	if (__builtin_expect(guard, 0))
-		wire_guard(key, frame, bytes);
-	else
-		wire_put(frame + WIRE_CHECKSUM, wire_checksum(frame, WIRE_PUT_DATA), 4);
 }
 
 #endif

@@ -234,7 +234,6 @@ uint32_t probe_frame(struct probe *p, uint32_t node, uint32_t card, const struct
 		     uint64_t id, uint8_t *frame)
 {
 	struct wire changed = *given, *wire = &changed;
-	int is_batch = wire->messages > 1;
 	uint32_t header = probe_header(wire);
 	struct nic_piece whole = { frame, header + wire->bytes };
 	uint8_t here[6], there[6];
@@ -243,15 +242,12 @@ uint32_t probe_frame(struct probe *p, uint32_t node, uint32_t card, const struct
 	wire_address(there, 0, card);
 	memset(frame + LINK_FRAME_BYTES, 0, WIRE_MESSAGE);
 	memcpy(frame + LINK_FRAME_BYTES, &id, sizeof(id));
-	if (is_batch)
+	if (wire->messages > 1)
 		memcpy(frame + header, wire->payload, wire->bytes);
 	if (wire->destination == PROBE_LIFE)
 		wire->destination = p->life;
 	wire_write(frame, wire_get(there, 6), wire_get(here, 6), wire);
-	if (is_batch)
-		wire_sum_batch(frame, &whole, 1);
-	if (p->key)
-		wire_sign(p->key, frame, &whole, 1);
+	wire_seal(p->key, 0, &whole, 1);
 	return whole.length;
 }
 

@@ -52,7 +52,7 @@ static void announce(struct probe *p, uint32_t n, uint64_t length)
 
 static void close_all(struct probe *p)
 {
-	link_give_up(p->link, p->now, PEER);
+	link_ended(p->link, p->now, PEER, 0);
 	probe_close(p, 1);
 }
 
@@ -144,7 +144,7 @@ TEST(aggregate_keeps_its_turn)
 	CHECK(p->to[before] == PEER && probe_is_data(&p->sent[before]));
 	CHECK_IS(p->sent[before].other_ack, 1);
 	CHECK(p->to[before + 1] == PEER + 1 && probe_is_data(&p->sent[before + 1]));
-	link_give_up(p->link, p->now, PEER + 1);
+	link_ended(p->link, p->now, PEER + 1, 0);
 	close_all(p);
 }
 

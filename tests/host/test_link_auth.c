@@ -80,7 +80,7 @@ static uint32_t make(uint8_t kind, uint32_t payload)
 	wire_address(there, 7, 0);
 	wire_address(here, 3, 0);
 	wire_write(frame, wire_get(there, 6), wire_get(here, 6), &wire);
-	wire_sign(key, frame, pieces, 4);
+	wire_seal(key, 0, pieces, 4);
 	return header + payload;
 }
 
@@ -131,6 +131,7 @@ TEST(auth_and_plain_frames_do_not_mix)
 	/* the tag is not a checksum of the payload */
 	CHECK_IS(wire.payload_crc, 0);
 	wire_write(frame, wire_get(frame, 6), wire_get(frame + 6, 6), &wire);
+	wire_seal(0, 0, &(struct nic_piece){ frame, bytes }, 1);
 	CHECK_IS(reads(bytes, 0), WIRE_OK);
 	CHECK_IS(reads(bytes, key), WIRE_FOREIGN);
 	frame[14] = 2;
@@ -231,10 +232,8 @@ static void check_payload(int keyed)
 		}
 		memset(bytes, 0x55, sizeof(bytes));
 		memset(bytes + LINK_FRAME_BYTES, 0, WIRE_MESSAGE);
-		wire.payload_crc = port_crc32c(0, bytes + WIRE_DATA, wire.bytes);
 		wire_write(bytes, wire_get(there, 6), wire_get(here, 6), &wire);
-		if (keyed)
-			wire_sign(key, bytes, &whole, 1);
+		wire_seal(keyed ? key : 0, 1, &whole, 1);
 		bytes[whole.length - 1] ^= 1;
 		link_receive(p.link, p.now, bytes, whole.length);
 		CHECK_IS(link_counter(p.link, keyed ? LINK_FORGED : LINK_DAMAGED), 1);

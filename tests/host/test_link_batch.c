@@ -235,7 +235,7 @@ TEST(batch_fails_message_by_message)
 	for (uint64_t i = 0; i < 5; i++)
 		CHECK(send_short(&p, i + 1, (uint32_t)bytes[i]));
 	CHECK_IS(link_has_delayed(p.link), 1);
-	link_give_up(p.link, p.now, 1);
+	link_ended(p.link, p.now, 1, 0);
 	CHECK_IS(link_has_delayed(p.link), 0);
 	TOLD(&p, "BBBBBl");
 	for (uint32_t i = 0; i < 5; i++)
@@ -389,7 +389,7 @@ TEST(batch_that_comes_early_is_kept)
 
 	open_wide(&p);                                  /* dropped when its sender is lost */
 	give_batch(&p, 2, 20, 5, 3);
-	link_give_up(p.link, p.now, 1);
+	link_ended(p.link, p.now, 1, 0);
 	probe_close(&p, 1);
 
 	probe_open(&p);                                 /* if there is a record */
@@ -449,7 +449,7 @@ TEST(batch_of_another_life_begins_anew)
 	p.busy = 3;
 	give_batch(&p, 0, 10, 6, 8);
 	TOLD(&p, "pp");
-	link_give_up(p.link, p.now, 1);
+	link_ended(p.link, p.now, 1, 0);
 	TOLD(&p, "l");
 	p.life = PROBE_LIFE + 1;
 	give_batch(&p, 0, 10, 6, 8);
@@ -468,6 +468,6 @@ TEST(batch_never_pretends_to_be_part_of_a_message)
 	give_batch(&p, 1, 10, 6, 8);
 	TOLD(&p, "");
 	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 1);
-	link_give_up(p.link, p.now, 1);
+	link_ended(p.link, p.now, 1, 0);
 	probe_close(&p, 1);
 }

@@ -270,7 +270,7 @@ TEST(bulk_of_a_dead_node_stops_no_other)
 	traffic_kill(&t, 2);
 	CHECK_IS(traffic_run(&t, ~0u), 1);
 	CHECK(t.nodes[1].bytes >= 100ull * 200000 && t.nodes[3].bytes >= 100ull * 200000);
-	link_give_up(t.nodes[0].link, netsim_now(t.sim), 2);
+	link_ended(t.nodes[0].link, netsim_now(t.sim), 2, 0);
 	CHECK_IS(traffic_close(&t), 0);
 }
 
@@ -361,6 +361,7 @@ static uint32_t forge(uint8_t *frame, uint64_t *dice)
 	bytes = (wire.messages ? WIRE_DATA : wire.kind == WIRE_KIND_GRANT ? WIRE_GRANT :
 		 WIRE_HEADER) + wire.bytes;
 	wire_write(frame, wire_get(to, 6), wire_get(from, 6), &wire);
+	wire_seal(0, 0, &(struct nic_piece){ frame, bytes }, 1);
 	if (r >> 63)
 		bytes = netsim_random(dice) % (bytes + 1);
 	return bytes < 6 ? 6 : bytes;
@@ -400,7 +401,7 @@ TEST(bulk_frames_that_are_forged)
 		}
 		for (uint32_t a = 0; a < 3; a++)
 			for (uint32_t b = 0; b < 3; b++)
-				link_give_up(t.nodes[a].link, netsim_now(t.sim), b);
+				link_ended(t.nodes[a].link, netsim_now(t.sim), b, 0);
 		CHECK_IS(traffic_close(&t), 0);
 	}
 }

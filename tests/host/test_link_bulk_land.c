@@ -179,7 +179,7 @@ TEST(link_is_told_more_often_while_others_wait)
 	CHECK_IS(buffers(), 8);
 	CHECK_IS(card.told, 2);
 	for (uint32_t node = PEER; node < PEER + 3; node++)
-		link_give_up(p->link, p->now, node);
+		link_ended(p->link, p->now, node, 0);
 	probe_close(p, 1);
 }
 
@@ -209,7 +209,7 @@ TEST(link_lets_nothing_land_that_is_wrong)
 		CHECK_IS(link_counter(p->link, LINK_WITHDRAWN), wrong && shared);
 		CHECK_IS(buffers(), wrong ? 3 : 2 + 3 * shared);
 		granted(p, 0, 0, 0, 3);
-		link_give_up(p->link, p->now, PEER);
+		link_ended(p->link, p->now, PEER, 0);
 		CHECK_IS(buffers(), 0);
 		probe_close(p, 1);
 	}
@@ -432,11 +432,11 @@ TEST(link_passes_a_peer_that_sends_nothing)
 	CHECK_IS(link_counter(p->link, LINK_PASSED), 1);
 	CHECK_IS(buffers(), 1);
 	CHECK_IS(p->to[p->n_sent - 1], OTHER);
-	link_give_up(p->link, p->now, OTHER);
+	link_ended(p->link, p->now, OTHER, 0);
 	probe_pass(p, 100000000);
 	probe_give(p, PEER, &wire, 0);                   /* its announcement again: another turn */
 	CHECK_IS(buffers(), 3);
-	link_give_up(p->link, p->now, PEER);
+	link_ended(p->link, p->now, PEER, 0);
 	CHECK_IS(buffers(), 0);
 	probe_close(p, 1);
 }
@@ -472,7 +472,7 @@ TEST(link_takes_no_part_by_the_wrong_card)
 	TOLD(p, "b");
 	CHECK_IS(link_counter(p->link, LINK_DUPLICATES), 1);
 	CHECK_IS(link_counter(p->link, LINK_PULLED), 0);
-	link_give_up(p->link, p->now, PEER);
+	link_ended(p->link, p->now, PEER, 0);
 	probe_close(p, 1);
 }
 
@@ -522,8 +522,8 @@ TEST(link_gives_others_a_turn)
 		p->n_sent = p->n_sent > 200 ? 200 : p->n_sent;
 	}
 	CHECK(part > 8 && part < 150);
-	link_give_up(p->link, p->now, PEER);
-	link_give_up(p->link, p->now, OTHER);
+	link_ended(p->link, p->now, PEER, 0);
+	link_ended(p->link, p->now, OTHER, 0);
 	probe_close(p, 1);
 }
 

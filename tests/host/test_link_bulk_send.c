@@ -77,7 +77,7 @@ TEST(link_sends_what_is_granted)
 	probe_give(p, PEER, &wire, 0);
 	CHECK_IS(sent_of(p, WIRE_KIND_BULK), 4);
 	CHECK_IS(link_counter(p->link, LINK_NONSENSE), 1);
-	link_give_up(p->link, p->now, PEER);
+	link_ended(p->link, p->now, PEER, 0);
 	probe_close(p, 1);
 }
 
@@ -96,7 +96,7 @@ TEST(link_sends_again_what_is_granted_again)
 		CHECK_IS(p->sent[1 + i].part, parts[i]);
 		CHECK_IS(p->sent[1 + i].again, i == 3 || i == 4);
 	}
-	link_give_up(p->link, p->now, PEER);
+	link_ended(p->link, p->now, PEER, 0);
 	probe_close(p, 1);
 }
 
@@ -124,7 +124,7 @@ TEST(link_sends_again_before_others)
 		CHECK_IS(p->sent[7 + i].sequence, 0);
 		CHECK_IS(p->sent[7 + i].part, 1 + i);
 	}
-	link_give_up(p->link, p->now, PEER);
+	link_ended(p->link, p->now, PEER, 0);
 	probe_close(p, 1);
 }
 
@@ -153,7 +153,7 @@ TEST(link_sends_parts_to_all_receivers_in_turns)
 		parts[p->to[i]] += p->sent[i].kind == WIRE_KIND_BULK;
 	for (uint32_t node = 1; node < 4; node++) {
 		CHECK_IS(parts[node], 4);
-		link_give_up(p->link, p->now, node);
+		link_ended(p->link, p->now, node, 0);
 	}
 	probe_close(p, 1);
 }
@@ -182,7 +182,7 @@ TEST(link_sends_the_end_with_the_announcement)
 		probe_give(p, PEER, &wire, 0);
 		CHECK_IS(sent_of(p, WIRE_KIND_BULK), i < 2 ? 5 : 6);
 		CHECK_IS(link_counter(p->link, LINK_NONSENSE), i < 2);
-		link_give_up(p->link, p->now, PEER);
+		link_ended(p->link, p->now, PEER, 0);
 		probe_close(p, 1);
 	}
 }

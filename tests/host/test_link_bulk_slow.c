@@ -87,7 +87,7 @@ TEST(link_does_not_end_a_long_turn_at_the_first_timeout)
 	CHECK_IS(link_counter(p->link, LINK_PASSED), 0);
 	land(PEER, 21, 1);
 	CHECK_IS(land_slowly(p, 22, 2), 2);
-	link_give_up(p->link, p->now, PEER);
+	link_ended(p->link, p->now, PEER, 0);
 	land(OTHER, 0, 0);
 	probe_close(p, 1);
 }
@@ -191,6 +191,6 @@ TEST(link_waits_longer_in_each_turn_of_a_slow_peer)
 		announce(PEER, PARTS);
 	}
 	CHECK_IS(link_counter(p->link, LINK_PASSED), 4);
-	link_give_up(p->link, p->now, PEER);
+	link_ended(p->link, p->now, PEER, 0);
 	probe_close(p, 1);
 }

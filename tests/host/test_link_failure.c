@@ -160,7 +160,7 @@ TEST(link_gives_up_when_payload_cannot_be_shown)
 		p.n_sent = p.seen = 0;
 		probe_send(&p, PEER, 100, 8);           /* a new incarnation */
 		CHECK(p.n_sent == 1 && p.sent[0].source == PROBE_LIFE + 1);
-		link_give_up(p.link, p.now, PEER);
+		link_ended(p.link, p.now, PEER, 0);
 		probe_close(&p, 1);
 	}
 }

@@ -83,7 +83,7 @@ static void happen(struct probe *p, enum event event)
 		probe_pass(p, 10000 * MS);
 		break;
 	case EVENT_RENEWED:
-		link_renewed(p->link, p->now, PEER, PEER_LIFE + 1);
+		link_ended(p->link, p->now, PEER, PEER_LIFE + 1);
 		break;
 	}
 }
@@ -110,7 +110,7 @@ static void walk(enum flow_state from, enum event event, enum flow_state to, con
 	happen(&p, event);
 	if (state_of(&p) != to)
 		check_failed(what, to, states[state_of(&p)]);
-	link_give_up(p.link, p.now, PEER);
+	link_ended(p.link, p.now, PEER, 0);
 	CHECK_IS(state_of(&p), FLOW_IDLE);
 	probe_close(&p, 1);
 }

@@ -77,7 +77,7 @@ static void attack_close(struct attack *a, int unharmed)
 			CHECK_IS(a->t.nodes[i].lost, 0);
 	}
 	for (uint32_t i = 0; i < STRANGER; i++)
-		link_give_up(a->t.nodes[i].link, netsim_now(a->t.sim), STRANGER);
+		link_ended(a->t.nodes[i].link, netsim_now(a->t.sim), STRANGER, 0);
 	CHECK_IS(traffic_close(&a->t), 0);
 	free(a->kept);
 }
@@ -187,12 +187,13 @@ static uint32_t change(struct attack *a, struct kept *kept)
 	if (how == 4) {
 		struct nic_piece whole = { kept->frame, bytes };
 
-		wire_sign(other_key, kept->frame, &whole, 1);
+		wire_seal(other_key, 0, &whole, 1);
 	} else if (how == 5) {
 		struct wire wire = { .kind = WIRE_KIND_RESET, .over = 1, .source = 5000,
 				     .destination = 1000 };
 
 		wire_write(kept->frame, wire_get(kept->frame, 6), wire_get(kept->frame + 6, 6), &wire);
+		wire_seal(0, 0, &(struct nic_piece){ kept->frame, WIRE_HEADER }, 1);
 		return WIRE_HEADER;
 	}
 	return bytes;
@@ -305,11 +306,7 @@ static uint32_t invent(struct attack *a, uint32_t node, uint8_t *frame)
 		     roll(a, 4) != 0 : roll(a, 16) == 0);
 	wire_address(from, STRANGER, 0);
 	wire_write(frame, wire_get(to, 6), wire_get(from, 6), &wire);
-	if (wire.messages > 1 && wire.puts) {
-		struct nic_piece whole = { frame, bytes };
-
-		wire_sum_batch(frame, &whole, 1);
-	}
+	wire_seal(0, 0, &(struct nic_piece){ frame, bytes }, 1);
 	return bytes;
 }
 
@@ -372,6 +369,7 @@ TEST(hostile_nodes_that_do_not_exist_are_foreign)
 	for (uint32_t i = 0; i < 6; i++) {
 		wire_address(from, nodes[i], 0);
 		wire_write(frame, wire_get(to, 6), wire_get(from, 6), &wire);
+		wire_seal(0, 0, &(struct nic_piece){ frame, sizeof(frame) }, 1);
 		inject(&a, 0, frame, sizeof(frame));
 	}
 	CHECK_IS(traffic_run(&a.t, ~0u), 1);
@@ -396,6 +394,7 @@ static uint64_t flooded(uint32_t each, int keyed, int right)
 		for (uint32_t i = 0; i < 10 * each; i++) {
 			wire_address(to, node, 0);
 			wire_write(frame, wire_get(to, 6), wire_get(from, 6), &wire);
+			wire_seal(0, 0, &(struct nic_piece){ frame, sizeof(frame) }, 1);
 			frame[100] ^= !right;
 			inject(&a, node, frame, sizeof(frame));
 		}

@@ -104,8 +104,8 @@ TEST(link_knows_no_node_beyond_the_job)
 		CHECK_IS(link_peer_bytes(p.link, nodes[i]), 0);
 		CHECK(!link_fast_room(p.link, nodes[i]).header);
 		CHECK_IS(link_has_room(p.link, nodes[i], LINK_REQUESTS), 1);
-		link_give_up(p.link, p.now, nodes[i]);
-		link_renewed(p.link, p.now, nodes[i], PROBE_LIFE + 1);
+		link_ended(p.link, p.now, nodes[i], 0);
+		link_ended(p.link, p.now, nodes[i], PROBE_LIFE + 1);
 	}
 	probe_close(&p, 0);
 }

@@ -397,7 +397,7 @@ TEST(link_shares_its_window_among_senders)
 	probe_close(&p, 1);
 }
 
-/* ---- incarnations, row by row as in link.h ---- */
+/* ---- incarnations, row by row as in docs/wire.md ---- */
 
 TEST(link_drops_ghosts_of_the_source)
 {
@@ -472,16 +472,16 @@ TEST(link_is_told_of_a_new_life)
 	struct probe p;
 
 	probe_open_default(&p);
-	link_renewed(p.link, p.now, 1, PEER_LIFE);      /* it was unknown here */
+	link_ended(p.link, p.now, 1, PEER_LIFE);      /* it was unknown here */
 	CHECK_IS(link_counter(p.link, LINK_LOST), 0);
 	probe_send(&p, 1, 1000, 5);
-	link_renewed(p.link, p.now, 1, PEER_LIFE);   /* an unknown life before it may have died */
+	link_ended(p.link, p.now, 1, PEER_LIFE);   /* an unknown life before it may have died */
 	TOLD(&p, "Fl");
 	give_data(&p, 0, 400, 0, 1);
 	TOLD(&p, "bd");
-	link_renewed(p.link, p.now, 1, PEER_LIFE);      /* its first frame had arrived earlier */
+	link_ended(p.link, p.now, 1, PEER_LIFE);      /* its first frame had arrived earlier */
 	TOLD(&p, "");
-	link_renewed(p.link, p.now, 1, PEER_LIFE + 256);
+	link_ended(p.link, p.now, 1, PEER_LIFE + 256);
 	TOLD(&p, "El");
 	ack.source = PEER_LIFE;                         /* a ghost */
 	probe_give(&p, 1, &ack, 0);

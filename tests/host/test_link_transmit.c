@@ -269,7 +269,7 @@ TEST(link_gives_up_a_peer_known_to_be_dead_at_once)
 	p.config.boot_deadline = LINK_NEVER;
 	probe_start(&p);
 	probe_send(&p, 1, 100, 7);
-	link_give_up(p.link, p.now, 1);
+	link_ended(p.link, p.now, 1, 0);
 	probe_pass(&p, 1 * MS);
 	TOLD(&p, "Fl");
 	probe_close(&p, 1);
@@ -453,7 +453,7 @@ TEST(link_says_sent_before_the_card_says_that_it_has_read)
 	probe_pass(&p, 2 * p.config.first_timeout);
 	CHECK_IS(link_deadline(p.link), LINK_NEVER);
 	probe_send(&p, 1, 8, 2);
-	link_give_up(p.link, p.now, 1);
+	link_ended(p.link, p.now, 1, 0);
 	TOLD(&p, "l");
 	CHECK(link_deadline(p.link) <= p.now + MS);
 	probe_complete(&p);

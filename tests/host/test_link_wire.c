@@ -22,14 +22,22 @@ static struct wire sample(uint32_t bytes)
 	return wire;
 }
 
-static uint32_t put(const struct wire *wire)
+static uint32_t put_checked(const struct wire *wire, int check)
 {
+	uint32_t bytes = probe_header(wire) + wire->bytes;
+
 	wire_address(there, 7, 0);
 	wire_address(here, 3, 0);
 	for (uint32_t i = 0; i < sizeof(frame) - 64; i++)
 		frame[64 + i] = (uint8_t)(i * 7);
 	wire_write(frame, wire_get(there, 6), wire_get(here, 6), wire);
-	return probe_header(wire) + wire->bytes;
+	wire_seal(0, check, &(struct nic_piece){ frame, bytes }, 1);
+	return bytes;
+}
+
+static uint32_t put(const struct wire *wire)
+{
+	return put_checked(wire, 0);
 }
 
 static int has_part(uint32_t kind)
@@ -190,15 +198,12 @@ TEST(wire_finds_every_changed_bit_of_the_header)
 TEST(wire_finds_changed_payload_if_there_is_a_checksum)
 {
 	struct wire wire = sample(8), read;
-	uint32_t bytes;
+	uint32_t bytes = put_checked(&wire, 1);
 
-	put(&wire);
-	wire.payload_crc = port_crc32c(0, frame + WIRE_DATA, 8);
-	bytes = put(&wire);
+	CHECK_IS(wire_get(frame + WIRE_PAYLOAD_CRC, 4), port_crc32c(0, frame + WIRE_DATA, 8));
 	CHECK_IS(wire_read(frame, bytes, 7, 0, &read), WIRE_OK);
 	frame[WIRE_DATA + 3] ^= 4;
 	CHECK_IS(wire_read(frame, bytes, 7, 0, &read), WIRE_DAMAGED);
-	wire.payload_crc = 0;
 	put(&wire);
 	frame[WIRE_DATA + 3] ^= 4;
 	CHECK_IS(wire_read(frame, bytes, 7, 0, &read), WIRE_OK);
@@ -326,7 +331,7 @@ static enum wire_result reads_two(uint32_t messages, uint64_t length, uint64_t o
 
 	wire_put(frame + WIRE_PUT_DATA + 8, length, 8);
 	wire_put(frame + WIRE_PUT_DATA + 16, offset, 8);
-	wire_sum_batch(frame, &(struct nic_piece){ frame, bytes }, 1);
+	wire_seal(0, 0, &(struct nic_piece){ frame, bytes }, 1);
 	return wire_read(frame, bytes, 7, 0, &read);
 }
 
@@ -390,11 +395,9 @@ TEST(wire_reads_payload_that_lies_apart)
 	for (uint32_t i = 0; i < sizeof(payload); i++)
 		payload[i] = (uint8_t)(i * 3);
 	for (uint32_t keyed = 0; keyed < 2; keyed++) {
-		wire.payload_crc = keyed ? 0 : port_crc32c(0, payload, sizeof(payload));
 		put(&wire);
 		memcpy(header, frame, sizeof(header));
-		if (keyed)
-			wire_sign(key, header, pieces, 3);
+		wire_seal(keyed ? key : 0, 1, pieces, 3);
 		for (uint32_t bit = 0; bit < 8 * sizeof(payload); bit += 7) {
 			payload[bit / 8] ^= (uint8_t)(1 << bit % 8);
 			CHECK_IS(wire_read_apart(header, 164, 7, keyed ? key : 0, apart, 2, &read),

@@ -20,7 +20,7 @@ BUILD = Path(os.environ.get("MARGAY_BUILD") or ROOT / "build")
 HERE = Path(__file__).resolve().parent
 WORK = BUILD / "programs"
 SOURCES = WORK / "sources"
-HANG = 1800           # seconds after which a step is killed: only detects a hang
+HANG = 7200           # seconds after which a step is killed: only detects a hang
 
 
 @dataclass

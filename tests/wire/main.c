@@ -57,15 +57,6 @@ static void print(const uint8_t *from, uint32_t n)
 		printf("%02x", *from++);
 }
 
-/* The frame in several pieces, as it would leave. */
-static void sign(const uint8_t *key, uint32_t header, uint32_t n)
-{
-	struct nic_piece pieces[3] = { { frame, header }, { payload, n / 3 },
-				       { payload + n / 3, n - n / 3 } };
-
-	wire_sign(key, frame, pieces, 3);
-}
-
 static uint32_t header_of(const struct wire *wire)
 {
 	if (wire->kind == WIRE_KIND_GRANT)
@@ -85,7 +76,8 @@ static void do_write(const uint8_t *key)
 {
 	uint8_t to[6], from[6];
 	struct wire wire;
-	uint32_t header, node = (uint32_t)number();
+	uint32_t header, third, node = (uint32_t)number();
+	int check;
 
 	memset(frame, 0, sizeof(frame));
 	memset(&wire, 0, sizeof(wire));
@@ -114,21 +106,18 @@ static void do_write(const uint8_t *key)
 	wire.until = (uint32_t)number();
 	wire.reach = (uint32_t)number();
 	wire.refused = number();
-	wire.payload_crc = (uint32_t)number();
+	check = number() != 0;
 	bytes(message);
 	wire.bytes = bytes(payload);
 	header = header_of(&wire);
 	if (wire.kind == WIRE_KIND_MSG && wire.messages)
 		memcpy(frame + WIRE_HEADER + WIRE_ENTRY, message, message_bytes(&wire));
 	wire_write(frame, wire_get(to, 6), wire_get(from, 6), &wire);
-	if (key)
-		sign(key, header, wire.bytes);
+	/* in several pieces, as it would leave; those of a batch have multiples of 8 bytes */
+	third = wire.messages > 1 ? 0 : wire.bytes / 3;
+	wire_seal(key, check, (const struct nic_piece[]){
+		{ frame, header }, { payload, third }, { payload + third, wire.bytes - third } }, 3);
 	memcpy(frame + header, payload, wire.bytes);
-	if (wire.messages > 1 && !key) {
-		struct nic_piece pieces[] = { { frame, header }, { payload, wire.bytes } };
-
-		wire_sum_batch(frame, pieces, 2);
-	}
 	print(frame, header + wire.bytes);
 }
 

@@ -129,21 +129,16 @@ static void arrive_one(const struct step *step, uint32_t node, int on_bulk, stru
 	}
 	for (uint32_t i = 0; i < wire->bytes && !is_batch; i++)
 		frame[header + i] = (uint8_t)(step->value + i);
-	if (wire->bytes && (job & JOB_CHECKED) && !is_batch)
-		wire->payload_crc = port_crc32c(0, frame + header, wire->bytes);
 	wire_address(to, 0, 0);
 	wire_address(from, step->how & 0x20 ? step->value & 0xffff : node, 0);
 	wire_write(frame, wire_get(to, 6), wire_get(from, 6), wire);
-	if (is_batch) {
-		if (step->flags & 16)
-			frame[header + step->offset % wire->bytes] ^= (uint8_t)step->value;
-		if (wire->puts)
-			wire_sum_batch(frame, &whole, 1);
-	}
+	if (is_batch && step->flags & 16)
+		frame[header + step->offset % wire->bytes] ^= (uint8_t)step->value;
+	wire_seal(0, job & JOB_CHECKED, &whole, 1);
 	if (step->incarnation & 0x80)
 		frame[WIRE_KIND] ^= (uint8_t)step->value;
 	if (job & JOB_KEYED)
-		wire_sign(key, frame, &whole, 1);
+		wire_seal(key, 0, &whole, 1);
 	if (step->how & 0x40)
 		frame[step->bit / 8 % bytes] ^= (uint8_t)(1 << step->bit % 8);
 	if (step->how & 0x80)

@@ -22,7 +22,7 @@ struct link_view link_look(const struct link *link, uint32_t node, enum link_lan
 		view.mine = other->mine;
 	}
 	for (uint32_t i = flow ? flow->tx.head : NO_RECORD; i != NO_RECORD;) {
-		const struct send *send = record_at(&link->sends, i);
+		const struct send *send = send_at(link, i);
 
 		if (send->announced) {
 			view.sent = send->first;
@@ -33,7 +33,7 @@ struct link_view link_look(const struct link *link, uint32_t node, enum link_lan
 	}
 	view.has_rooms = link->bulk.posted != link->bulk.filled;
 	if (flow && flow->rx.assembly != NO_RECORD) {
-		const struct assembly *first = record_at(&link->assemblies, flow->rx.assembly);
+		const struct assembly *first = assembly_at(link, flow->rx.assembly);
 
 		view.bulk = first->first;
 		if (assembly_waits(first)) {
@@ -89,7 +89,7 @@ static void check_sending(const struct link *link, const struct flow *flow)
 	MUST(!under_way || (flow->tx.flags & TX_TIMER));
 	MUST(length(&link->sends, flow->tx.head) == flow->tx.sends);
 	for (uint32_t i = flow->tx.head; i != NO_RECORD;) {
-		const struct send *send = record_at(&link->sends, i);
+		const struct send *send = send_at(link, i);
 
 		MUST(!send->ended && send->lane == flow_lane(flow));
 		/* the first contains una, the others are consecutive */
@@ -120,7 +120,7 @@ static void check_receiving(const struct link *link, const struct flow *flow)
 	MUST(!(flow->rx.refused & ~bits(flow->rx.window)));
 	MUST(!(flow->rx.arrived >> (MAPPED - 1)));
 	for (uint32_t i = flow->rx.assembly; i != NO_RECORD; n++) {
-		const struct assembly *assembly = record_at(&link->assemblies, i);
+		const struct assembly *assembly = assembly_at(link, i);
 
 		MUST(n < LINK_MOST_WINDOW);
 		if (n == 0)
@@ -157,7 +157,7 @@ static void check_buffers(const struct link *link)
 	for (uint32_t number = bulk->oldest; number != bulk->next; number++) {
 		uint32_t index = number % BULK_BUFFERS;
 		const struct buffer *buffer = &bulk->buffers[index];
-		const struct assembly *assembly = record_at(&link->assemblies, buffer->assembly);
+		const struct assembly *assembly = assembly_at(link, buffer->assembly);
 
 		MUST(buffer->assembly < link->assemblies.limit && assembly->flow == bulk->flow);
 		MUST(assembly->announced && assembly_waits(assembly) && assembly->granted <= assembly->parts);
@@ -188,7 +188,7 @@ static void check_bulk(const struct link *link)
 
 	check_buffers(link);
 	for (uint32_t i = bulk->first; i != NO_RECORD; n++) {
-		const struct assembly *assembly = record_at(&link->assemblies, i);
+		const struct assembly *assembly = assembly_at(link, i);
 
 		MUST(n < link->assemblies.used && assembly->announced && assembly_waits(assembly));
 		MUST(assembly->queued && assembly->flow != bulk->flow);
@@ -196,7 +196,7 @@ static void check_bulk(const struct link *link)
 	}
 	n = 0;
 	for (uint32_t i = bulk->sends_first; i != NO_RECORD; n++) {
-		const struct send *send = record_at(&link->sends, i);
+		const struct send *send = send_at(link, i);
 
 		MUST(n < link->sends.used && send->announced && !send->ended);
 		MUST(send->again < send->again_until || send->parts_sent < send->granted);
@@ -217,7 +217,7 @@ static void check_delayed(const struct link *link)
 	MUST(n == link->n_delayed);
 	for (uint32_t i = 0; i < link->n_delayed; i++) {
 		const struct flow *flow = &link->flows[link->delayed[i]];
-		const struct send *last = record_at(&link->sends, flow->tx.tail);
+		const struct send *last = send_at(link, flow->tx.tail);
 
 		MUST(link->delayed[i] < link->n_flows && flow->flags & FLOW_DELAYED);
 		MUST(flow->tx.tail != NO_RECORD && last->unsignalled);
@@ -233,7 +233,7 @@ static uint32_t batches_of(const struct link *link, const struct flow *flow)
 	uint32_t n = 0;
 
 	for (uint32_t i = flow->tx.head; i != NO_RECORD;) {
-		const struct send *send = record_at(&link->sends, i);
+		const struct send *send = send_at(link, i);
 
 		n += send->unsignalled == UNSIGNALLED_BATCH;
 		i = send->next;

@@ -18,7 +18,7 @@ OTHERS = {
     "comm_init": r"^Test passed", "lock": r"^0: MPI_Finalize",
     "nbtest": r"^OK for Non-Blocking ACC test", "patch2": r"^Successfully completed test of nga_add",
     # These print nothing on success.
-    **dict.fromkeys(("patch_enumf", "simple_groups", "simple_groups_comm"), ""),
+    **dict.fromkeys(("patch_enumf", "simple_groups", "simple_groups_comm", "stride"), ""),
     "pg2test": r"^ *All tests succesful",        # (sic)
     "read_only": r"^Regular array test succeeded",
     "scan": r"^ *Exclusive scan_add successful", "sparse": r"^ *GA_PATCH_ENUM successful",

@@ -161,8 +161,8 @@ struct link;
  * the call. `node` is the sender, by the frame's source address.
  */
 
-/* A message whose payload came in one frame: all up to LINK_WHOLE_BYTES, and longer ones that are
- * in order. LINK_BUSY: the link delivers it again later. */
+/* A message with all its payload in one frame. Every message of up to LINK_WHOLE_BYTES comes by
+ * this call, and a longer one if it is in order. LINK_BUSY: the link delivers it again later. */
 int link_port_whole(void *context, uint32_t node, uint32_t lane, const void *header,
 		    const void *payload, uint32_t bytes);
 /* The same for a plain put: a request with a header of LINK_PUT_BYTES and at most LINK_FAST_BYTES

@@ -183,7 +183,9 @@ void timer_first(struct link *link, struct flow *flow)
 {
 	uint32_t in = trip_timeout(link, flow);
 
-	flow->tx.resend_at = units(link->now) + 1 + (in < link->most_timeout ? in : link->most_timeout);
+	if (in > link->most_timeout)
+		in = link->most_timeout;
+	flow->tx.resend_at = units(link->now) + 1 + in;
 	flow->tx.flags |= TX_TIMER;
 	timer_by(link, flow, flow->tx.resend_at);
 }

@@ -139,7 +139,7 @@ void wire_write(uint8_t *frame, uint64_t destination, uint64_t source, const str
 __attribute__((noinline))
 void wire_seal(const uint8_t *key, int check, const struct nic_piece *pieces, uint32_t n);
 
-/* The tag of a frame whose first `bytes` bytes, at least its header, are at `frame`, and the others
+/* The tag of a frame. Its first `bytes` bytes, at least the header, are at `frame`; the others are
  * in `n` pieces. */
 __attribute__((noinline))
 uint64_t wire_tag(const uint8_t *key, const uint8_t *frame, uint32_t bytes,

@@ -43,16 +43,6 @@ uint64_t bulk_timeout(const struct link *link)
 
 /* ---- flows that wait for a turn ---- */
 
-/* Where the queue has this message; NO_RECORD: its end. */
-static uint16_t *queue_at(struct link *link, uint32_t index)
-{
-	uint16_t *at = &link->bulk.first;
-
-	while (*at != index)
-		at = &assembly_at(link, *at)->turn_next;
-	return at;
-}
-
 /* A flow has at most one message in the queue. */
 void bulk_request_turn(struct link *link, uint32_t index)
 {
@@ -74,13 +64,21 @@ void bulk_request_turn(struct link *link, uint32_t index)
 	assembly->turn_next = NO_RECORD;
 	if (bulk->first == NO_RECORD)
 		bulk->shared_from = link->now;
-	*queue_at(link, NO_RECORD) = (uint16_t)index;
+	*bulk->end = (uint16_t)index;
+	bulk->end = &assembly->turn_next;
 }
 
 void bulk_leave_queue(struct link *link, uint32_t index)
 {
-	*queue_at(link, index) = assembly_at(link, index)->turn_next;
-	assembly_at(link, index)->queued = 0;
+	struct assembly *assembly = assembly_at(link, index);
+	uint16_t *at = &link->bulk.first;
+
+	while (*at != index)
+		at = &assembly_at(link, *at)->turn_next;
+	*at = assembly->turn_next;
+	if (*at == NO_RECORD)
+		link->bulk.end = at;
+	assembly->queued = 0;
 }
 
 /*
@@ -372,8 +370,9 @@ int link_bulk_is_idle(const struct link *link)
 
 void bulk_open(struct link *link, uint8_t *aside)
 {
-	link->bulk = (struct bulk){ .flow = NO_FLOW, .first = NO_RECORD, .most = 1, .at = LINK_NEVER,
-				    .aside = aside, .sends_first = NO_RECORD,
+	link->bulk = (struct bulk){ .flow = NO_FLOW, .first = NO_RECORD, .end = &link->bulk.first,
+				    .most = 1, .at = LINK_NEVER, .aside = aside,
+				    .sends_first = NO_RECORD,
 				    .sent_flow = NO_FLOW };
 }
 

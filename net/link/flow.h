@@ -270,6 +270,7 @@ struct bulk {
 	uint32_t flow;             /* the flow that has the turn, and so sends parts of long messages
 	                              to this node; or NO_FLOW */
 	uint16_t first;            /* list of messages that wait for a turn: one of each flow */
+	uint16_t *end;             /* where that list ends: NO_RECORD is there */
 	uint16_t most;             /* most buffers posted */
 	uint16_t lossy;            /* after a loss: parts to land in place until buffers may share
 	                              memory again; 0: no recent loss */

@@ -184,6 +184,7 @@ static void check_buffers(const struct link *link)
 static void check_bulk(const struct link *link)
 {
 	const struct bulk *bulk = &link->bulk;
+	const uint16_t *end = &bulk->first;
 	uint32_t n = 0;
 
 	check_buffers(link);
@@ -192,8 +193,10 @@ static void check_bulk(const struct link *link)
 
 		MUST(n < link->assemblies.used && assembly->announced && assembly_waits(assembly));
 		MUST(assembly->queued && assembly->flow != bulk->flow);
-		i = assembly->turn_next;
+		end = &assembly->turn_next;
+		i = *end;
 	}
+	MUST(bulk->end == end);
 	n = 0;
 	for (uint32_t i = bulk->sends_first; i != NO_RECORD; n++) {
 		const struct send *send = send_at(link, i);

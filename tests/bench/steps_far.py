@@ -38,7 +38,7 @@ ELSEWHERE = ("drivers/", "net/portals/", "libc-glue/", "lib/portals/")
 FUNCTIONS = {
     # ordering: flows, sequence numbers, and whose turn it is to send
     "flow_find": "order", "flow_open": "order", "reassemble": "order",
-    "place_short": "order", "place_first": "order", "deliver_short": "order", "locate": "order",
+    "place_short": "order", "place_first": "order", "locate": "order",
     "advance": "order", "end_first": "order", "unstash": "order", "wire_fast_read": "order",
     "handle_short": "order",
     "handle_fast": "order", "receive_fast": "order", "wire_fast_source": "order",
@@ -48,7 +48,7 @@ FUNCTIONS = {
     "record_alloc": "buffers", "record_free": "buffers", "has_room": "buffers",
     "link_has_room": "buffers", "link_send": "buffers", "may_send": "buffers",
     "link_fast_room": "buffers", "link_fast_send": "buffers", "message_free": "buffers",
-    "flow_share": "buffers", "records_free": "buffers", "shape_of": "buffers",
+    "flow_share": "buffers", "records_free": "buffers",
     "flow_for": "buffers", "flow_count_sender": "buffers",
     "begin_epoch": "buffers", "link_transmitted": "buffers", "any_transmitted": "buffers",
     "transmitted": "buffers",
@@ -59,7 +59,7 @@ FUNCTIONS = {
     "port_crc32c": "faults", "by_instruction": "faults",
     "ack_receive": "faults", "apply": "faults", "measure": "faults", "grow": "faults",
     "holes": "faults",
-    "reassemble_acknowledge": "faults", "frame_acknowledge": "faults", "handle_acks": "faults",
+    "reassemble_acknowledge": "faults", "frame_acknowledge": "faults",
     "ack_cumulative": "faults", "apply_other_ack": "faults", "ack_is_valid": "faults",
     "other_ack_is_valid": "faults", "ack_is_cumulative": "faults", "ack_piggyback": "faults",
     "is_current": "faults", "timer_by": "faults", "timer_move": "faults",

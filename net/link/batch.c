@@ -24,7 +24,7 @@ static struct batch *batch_of(const struct link *link, const struct send *send)
 {
 	uint32_t index = send->unsignalled == UNSIGNALLED_BATCH ? send->batch : link->batches.free;
 
-	return record_at(&link->batches, index);
+	return batch_at(link, index);
 }
 
 /* Payload bytes of the frame of this message, with those that have joined it. */
@@ -130,7 +130,7 @@ uint32_t batch_pieces(const struct link *link, const struct send *send, struct w
 
 void batch_end(struct link *link, uint32_t index, int fail)
 {
-	struct batch *batch = record_at(&link->batches, index);
+	struct batch *batch = batch_at(link, index);
 	uint32_t at = 0;
 
 	link->counters[fail ? LINK_FAILED_OUT : LINK_MESSAGES_OUT] += batch->messages - 1u;

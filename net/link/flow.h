@@ -356,6 +356,21 @@ static inline struct assembly *assembly_at(const struct link *link, uint32_t ind
 	return (struct assembly *)link->assemblies.base + index;
 }
 
+static inline struct stash *stash_at(const struct link *link, uint32_t index)
+{
+	return (struct stash *)link->stashes.base + index;
+}
+
+static inline struct transmit *transmit_at(const struct link *link, uint32_t index)
+{
+	return (struct transmit *)link->transmits.base + index;
+}
+
+static inline struct batch *batch_at(const struct link *link, uint32_t index)
+{
+	return (struct batch *)link->batches.base + index;
+}
+
 /* Count one more record in use. */
 static inline void record_count(struct record_pool *records)
 {

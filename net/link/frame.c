@@ -68,7 +68,7 @@ uint32_t frame_record(struct link *link, uint32_t message)
 	uint32_t index = record_alloc(&link->transmits);
 
 	if (index != NO_RECORD) {
-		struct transmit *transmit = record_at(&link->transmits, index);
+		struct transmit *transmit = transmit_at(link, index);
 
 		transmit->send = (uint16_t)message;
 		transmit->part = transmit->messages = 0;
@@ -85,7 +85,7 @@ int frame_bare(struct link *link, struct nic *nic, uint32_t node, const struct w
 
 	if (index == NO_RECORD)
 		return NIC_FULL;
-	transmit = record_at(&link->transmits, index);
+	transmit = transmit_at(link, index);
 	frame_header(nic, transmit->header, node, wire);
 	piece.bytes = transmit->header;
 	return frame_send(link, nic, index, 0, &piece, 1);
@@ -181,7 +181,7 @@ int frame_part(struct link *link, struct nic *nic, uint32_t index, struct wire *
 
 	if (free == NO_RECORD)
 		return NIC_FULL;
-	transmit = record_at(&link->transmits, free);
+	transmit = transmit_at(link, free);
 	transmit->part = 1;
 	n = gather(link, send, at, wire->bytes, pieces);
 	if (n < 0) {

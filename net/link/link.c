@@ -147,11 +147,6 @@ uint64_t link_counter(const struct link *link, enum link_counter counter)
 	return link->counters[counter];
 }
 
-uint32_t link_peer_bytes(const struct link *link, uint32_t node)
-{
-	return flow_find(link, node, LINK_REQUESTS) ? PEER_BYTES : 0;
-}
-
 struct link_figures link_figures(const struct link *link)
 {
 	struct link_figures figures = {

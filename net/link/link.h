@@ -312,7 +312,4 @@ struct link_figures {
 
 struct link_figures link_figures(const struct link *link);
 
-/* For tests: bytes of state of this peer. */
-uint32_t link_peer_bytes(const struct link *link, uint32_t node);
-
 #endif

@@ -43,7 +43,7 @@ static int deliver(struct link *link, struct flow *flow, const struct wire *wire
 
 static void stash_free(struct link *link, uint32_t index)
 {
-	struct stash *stash = record_at(&link->stashes, index);
+	struct stash *stash = stash_at(link, index);
 
 	if (stash->batch != NO_RECORD)
 		record_free(&link->batches, stash->batch);
@@ -53,7 +53,7 @@ static void stash_free(struct link *link, uint32_t index)
 static uint8_t *stash_payload(const struct link *link, struct stash *stash)
 {
 	return stash->batch == NO_RECORD ? stash->payload :
-		((struct batch *)record_at(&link->batches, stash->batch))->room;
+		batch_at(link, stash->batch)->room;
 }
 
 /* A frame with a short message or a batch: deliver it, or keep it in the stash if it is early. */
@@ -68,7 +68,7 @@ static int place_short(struct link *link, struct flow *flow, const struct wire *
 	if (wire->sequence == flow->rx.expected)
 		return deliver(link, flow, wire);
 	for (index = flow->rx.stash; index != NO_RECORD; n++)
-		index = ((struct stash *)record_at(&link->stashes, index))->next;
+		index = stash_at(link, index)->next;
 	index = alloc_share(&link->stashes, n);
 	if (index != NO_RECORD && is_batch) {
 		batch = alloc_share(&link->batches, n);
@@ -82,7 +82,7 @@ static int place_short(struct link *link, struct flow *flow, const struct wire *
 		return REFUSED;
 	}
 	count(link, LINK_STASHED);
-	stash = record_at(&link->stashes, index);
+	stash = stash_at(link, index);
 	stash->next = flow->rx.stash;
 	stash->sequence = wire->sequence;
 	stash->bytes = (uint16_t)wire->bytes;
@@ -108,7 +108,7 @@ static int unstash(struct link *link, struct flow *flow)
 		index = *link_to;
 		if (index == NO_RECORD)
 			return REFUSED;
-		stash = record_at(&link->stashes, index);
+		stash = stash_at(link, index);
 		if (stash->sequence == flow->rx.expected)
 			break;
 		link_to = &stash->next;
@@ -250,7 +250,7 @@ static int is_stashed(const struct link *link, const struct flow *flow, uint32_t
 	uint32_t index = flow->rx.stash;
 
 	while (index != NO_RECORD) {
-		const struct stash *stash = record_at(&link->stashes, index);
+		const struct stash *stash = stash_at(link, index);
 
 		if (stash->sequence - first < frames)
 			return 1;
@@ -338,7 +338,7 @@ void reassemble_lose(struct link *link, uint32_t index, uint32_t stash)
 		index = next;
 	}
 	while (stash != NO_RECORD) {
-		uint32_t next = ((struct stash *)record_at(&link->stashes, stash))->next;
+		uint32_t next = stash_at(link, stash)->next;
 
 		stash_free(link, stash);
 		stash = next;

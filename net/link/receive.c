@@ -272,7 +272,7 @@ static void any_transmitted(struct link *link, uint64_t cookie)
 	uint32_t message = (uint16_t)cookie;
 
 	if (!(cookie & IN_RECORD)) {
-		struct transmit *transmit = record_at(&link->transmits, (uint32_t)cookie);
+		struct transmit *transmit = transmit_at(link, (uint32_t)cookie);
 
 		message = transmit->send;
 		if (transmit->part) {

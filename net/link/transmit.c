@@ -100,7 +100,7 @@ static uint8_t *header_room(struct link *link, uint32_t message, uint32_t *cooki
 	*cookie = frame_record(link, message);
 	if (*cookie == NO_RECORD)
 		return 0;
-	return ((struct transmit *)record_at(&link->transmits, *cookie))->header;
+	return transmit_at(link, *cookie)->header;
 }
 
 /*
@@ -191,7 +191,7 @@ static int send_aggregate(struct link *link, struct flow *flow)
 	index = frame_record(link, NO_RECORD);
 	if (index == NO_RECORD)
 		return NIC_FULL;
-	aggregate.transmit = record_at(&link->transmits, index);
+	aggregate.transmit = transmit_at(link, index);
 	while (add_next(link, flow, &aggregate))
 		continue;
 	if (aggregate.n == 0) {

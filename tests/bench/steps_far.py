@@ -32,7 +32,7 @@ SHARES = ("order", "buffers", "faults", "frame", "portals", "call")
 # Functions whose instructions count as their caller's.
 HELPERS = {"record_at", "units", "is_before", "is_due", "bits", "shifted", "count", "flow_index",
            "flow_lane", "flow_other", "wire_get", "wire_put", "wire_mix", "rounded", "add",
-           "send_at", "assembly_at", "record_count"}
+           "send_at", "assembly_at", "stash_at", "transmit_at", "batch_at", "record_count"}
 # Function -> share, unless it is from ELSEWHERE; else the file's share counts.
 ELSEWHERE = ("drivers/", "net/portals/", "libc-glue/", "lib/portals/")
 FUNCTIONS = {

@@ -427,7 +427,7 @@ TEST(link_answers_what_is_meant_for_another_life)
 	reset = probe_next(&p);
 	CHECK(reset && reset->kind == WIRE_KIND_RESET && reset->source == PROBE_LIFE &&
 	      reset->destination == PEER_LIFE && !reset->over);
-	CHECK_IS(link_peer_bytes(p.link, 1), 0);
+	CHECK_IS(link_figures(p.link).peer_bytes, 0);
 	probe_close(&p, 1);
 }
 

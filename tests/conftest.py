@@ -1,7 +1,8 @@
 """Fixtures, markers and the summary of Margay's regression suite.
 
 `margay(...)` runs the launcher and checks that it leaves nothing behind; `app(name)` returns an
-application's image. Areas are markers: a test module names its own with `pytestmark`.
+application's image. Areas are markers: a test module names its own with `pytestmark`. The suite
+runs first, then the languages, then MPI; the summary has the time of each.
 
 Links: a test marked `every_link` runs over shared memory and over each kind of network card, with
 the same command (the fixture adds `--link`). With --long all other tests of the areas APPLICATIONS
@@ -12,10 +13,11 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections import Counter, defaultdict
 from pathlib import Path
 from types import FrameType
-from typing import Any, Callable, Generator, Iterator
+from typing import Any, Callable, Generator, Iterator, Mapping
 
 import pytest
 from _pytest.terminal import TerminalReporter
@@ -33,9 +35,12 @@ for number, own in USUAL.items():
 
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(BUILD / "hypothesis"))
 
-AREAS = ("boot", "libc", "languages", "files", "programs", "faults", "syscalls", "messages", "race",
+AREAS = ("mpi", "boot", "libc", "languages", "files", "programs", "faults", "syscalls", "messages", "race",
          "upcalls", "wordfreq", "death", "launcher", "host", "rules", "switch", "nic", "bench",
          "baremetal")
+# The parts of the regression suite, in their order: a test is in the last one that has a marker of
+# it, or in the first.
+PARTS = (("suite", ()), ("languages", ("languages", "programs")), ("MPI", ("mpi",)))
 APPLICATIONS = {"libc", "faults", "syscalls", "messages", "race", "upcalls", "wordfreq", "death"}
 LINKS = ("shm", "virtio", "e1000", "e1000e")
 LONG_LINK = "virtio"
@@ -62,10 +67,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("link", links, indirect=True)
 
 
+def part_of(keywords: Mapping[str, Any]) -> int:
+    """The index in PARTS of a test with these keywords."""
+    return max(number for number, (_, markers) in enumerate(PARTS)
+               if number == 0 or any(marker in keywords for marker in markers))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without --long, leaves out tests marked long, single nodes over a network card, and more
-    than three nodes over the slower cards. e1000 and e1000e have one driver: a test of every
-    link runs over one of the two, in turns, some 30 over each."""
+    """Sorts tests by their parts. Without --long, leaves out tests marked long, single nodes over a
+    network card, and more than three nodes over the slower cards. e1000 and e1000e have one driver:
+    a test of every link runs over one of the two, in turns, some 30 over each."""
+    items.sort(key=lambda item: part_of(item.keywords))
     if config.getoption("--long"):
         return
 
@@ -150,8 +162,19 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]
                             for number, run in enumerate(runner.runs[-3:], 1)]
 
 
+# Of each part: when its first test began and its last one ended, in seconds.
+began: dict[int, float] = {}
+ended: dict[int, float] = {}
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    part, now = part_of(report.keywords), time.monotonic()
+    began[part] = min(began.get(part, now), now - report.duration)
+    ended[part] = now
+
+
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
-    """A row per area before pytest's own last line."""
+    """A row per area and the time of each part, before pytest's own last line, which sums them."""
     counts: dict[str, Counter] = defaultdict(Counter)
     seconds: dict[str, float] = defaultdict(float)
     for outcome in ("passed", "failed", "error", "skipped"):
@@ -169,3 +192,5 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
             terminalreporter.write_line(
                 f"{area:10}{row['passed']:8}{row['failed'] + row['error']:8}"
                 f"{row['skipped']:9}{seconds[area]:8.1f}")
+    terminalreporter.write_line("time of the parts, which overlap a little: " + ", ".join(
+        f"{PARTS[part][0]} {(ended[part] - began[part]) / 60:.1f} min" for part in sorted(began)))

@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "tests/mpich"))
 
 import suite  # noqa: E402
 
-pytestmark = [pytest.mark.messages, pytest.mark.skipif(
+pytestmark = [pytest.mark.mpi, pytest.mark.messages, pytest.mark.skipif(
     suite.mpi() is None, reason="its source comes with MPI's: make mpi")]
 
 WORK = BUILD / "fabtests"

@@ -17,7 +17,7 @@ import pytest
 from harness import BUILD, ROOT, no_libraries, until
 from test_languages import opened
 
-pytestmark = pytest.mark.languages
+pytestmark = pytest.mark.mpi
 
 TOOLS = ROOT / "tools"
 SOURCES = ROOT / "tests/mpi"

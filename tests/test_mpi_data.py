@@ -9,7 +9,7 @@ import pytest
 from faulty import COUNTED
 from mpi_apps import mpi_app, with_mpi
 
-pytestmark = [pytest.mark.messages, pytest.mark.spin(2), pytest.mark.own_link, with_mpi]
+pytestmark = [pytest.mark.mpi, pytest.mark.messages, pytest.mark.spin(2), pytest.mark.own_link, with_mpi]
 
 LONG = 600.0                   # a deadline that only detects a hang
 

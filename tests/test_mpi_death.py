@@ -8,7 +8,7 @@ import pytest
 
 from mpi_apps import mpi_app, with_mpi
 
-pytestmark = [pytest.mark.death, pytest.mark.spin(2), pytest.mark.own_link, with_mpi]
+pytestmark = [pytest.mark.mpi, pytest.mark.death, pytest.mark.spin(2), pytest.mark.own_link, with_mpi]
 
 PHASES = ("barrier bcast reduce allreduce gather scatter allgather alltoall alltoallv "
           "reduce_scatter scan nonblocking create put get accumulate lock fetch post "

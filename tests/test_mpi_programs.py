@@ -9,7 +9,7 @@ import pytest
 
 from mpi_apps import mpi_app, with_mpi
 
-pytestmark = [pytest.mark.messages, pytest.mark.spin(2), pytest.mark.own_link, with_mpi]
+pytestmark = [pytest.mark.mpi, pytest.mark.messages, pytest.mark.spin(2), pytest.mark.own_link, with_mpi]
 
 PLACES = pytest.mark.parametrize("over, ranks", [("shm", 1), ("shm", 2), ("shm", 4),
                                                  ("virtio", 2), ("virtio", 4)])

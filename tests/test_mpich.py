@@ -20,7 +20,7 @@ import suite  # noqa: E402
 from judge import judged  # noqa: E402
 from lists import Entry, all_of, entry, out_of_scope  # noqa: E402
 
-pytestmark = pytest.mark.languages
+pytestmark = pytest.mark.mpi
 
 
 # Together they take more than two minutes, by thousands of collective writes of one element each.

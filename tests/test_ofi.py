@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-pytestmark = [pytest.mark.messages, pytest.mark.own_link]
+pytestmark = [pytest.mark.mpi, pytest.mark.messages, pytest.mark.own_link]
 
 LOSS = ("--link", "virtio", "--faults", "seed=7,loss=1%")
 LINKS: dict[str, tuple[str, ...]] = {"shm": (), "virtio": ("--link", "virtio"), "loss": LOSS}

@@ -7,7 +7,7 @@ import pytest
 
 from harness import BUILD, ROOT
 
-pytestmark = pytest.mark.launcher
+pytestmark = [pytest.mark.mpi, pytest.mark.launcher]
 
 
 @pytest.fixture

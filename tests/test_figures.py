@@ -410,7 +410,7 @@ def test_captions_say_what_is_drawn_from_which_run(data):
 
 
 def test_pages_show_the_pictures_of_the_data():
-    """The README has one of them; the captions are those that `make figures` writes from the two
+    """The README has two of them; the captions are those that `make figures` writes from the two
     files."""
     made = figures.Data()
     drawn = {name: made.drawn(name) for name in figures.PICTURES}
@@ -420,7 +420,7 @@ def test_pages_show_the_pictures_of_the_data():
         shown[page.name] = [name for _, name, _ in figures.PLACE.findall(text)]
         assert figures.rewritten(text, drawn, made, page.parent == ROOT) == text, \
             f"{page.name} is not of {figures.OWN} and {figures.PEERS}: make figures"
-    assert shown == {"README.md": ["wait"], "measurements.md": list(figures.PICTURES)}
+    assert shown == {"README.md": ["wait", "bandwidth"], "measurements.md": list(figures.PICTURES)}
 
 
 @drawing_wanted

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import ROOT
+from harness import ROOT, until
 
 sys.path.insert(0, str(ROOT / "tests/mpich"))
 
@@ -176,3 +176,37 @@ def test_a_run_has_a_folder_of_its_own(monkeypatch, tmp_path):
     assert (tmp_path / "seen").read_text() == (
         "reads\nrun --no-prefix -n 4 --mem 2048 --link virtio --timeout 100 "
         "--faults loss=1%,seed=7 --env B=c ./reads -a\n")
+
+
+def has_ended(pid: int) -> bool:
+    try:
+        return ") Z " in Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return True
+
+
+@pytest.mark.parametrize("what", ["mpich.run(Entry('a', 'b', 1, seconds=60), chosen)",
+                                  "suite.logged('log', [mpich.MARGAY])"])
+def test_what_was_started_ends_with_the_suite(tmp_path, what):
+    """Whatever ends the suite's process, no run and no make of it goes on."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/b").write_text("program")
+    (tmp_path / "margay").write_text(f"#!/bin/sh\necho $$ >{tmp_path}/new\n"
+                                     f"mv {tmp_path}/new {tmp_path}/pid\nexec sleep 1000\n")
+    (tmp_path / "margay").chmod(0o755)
+    (tmp_path / "suite.py").write_text(f"""
+import argparse, sys
+from pathlib import Path
+sys.path.insert(0, {str(Path(mpich.__file__).parent)!r})
+import mpich, suite
+from lists import Entry
+mpich.MARGAY = suite.SUITE = suite.WORK = Path({str(tmp_path)!r})
+mpich.MARGAY /= "margay"
+chosen = argparse.Namespace(link="shm", loss="", limit=0)
+{what}
+""")
+    with subprocess.Popen([sys.executable, tmp_path / "suite.py"]) as process:
+        until((tmp_path / "pid").exists, "the run has not begun")
+        process.kill()
+    pid = int((tmp_path / "pid").read_text())
+    until(lambda: has_ended(pid), "the run goes on")

@@ -5,11 +5,11 @@
  *
  * The timer's rule. The timer is set for the link's earliest deadline, but not before slack_ns
  * after the last poll. Frames that are due by then mostly leave with a message before it, and an
- * emulator's timer costs more than a message. The slack is SLACK_NS. While frames come steadily it
- * doubles, up to MOST_SLACK_NS, each time that the timer expires and nothing is due. It returns to
- * SLACK_NS once something was due, frames no longer come steadily, or an arrival interrupts the
- * application. Messages that are delayed for a batch wait SLACK_NS at most. docs/measurements.md
- * has the effect of each constant.
+ * emulator's timer costs more than a message. The slack is SLACK_NS. While frames come steadily to a
+ * halted node it doubles, up to MOST_SLACK_NS, each time that the timer expires and nothing is due.
+ * It returns to SLACK_NS once something was due, frames no longer come steadily, or the card or the
+ * timer interrupts the application. Messages that are delayed for a batch wait SLACK_NS at most.
+ * docs/measurements.md has the constants with what each gives.
  */
 #include "link_frames.h"
 

@@ -82,7 +82,7 @@ def run(one: Entry, chosen: argparse.Namespace) -> dict:
     with tempfile.TemporaryDirectory(prefix="run-", dir=suite.WORK) as folder:
         os.link(suite.SUITE / one.path, Path(folder, one.program))
         try:
-            done = subprocess.run(words, cwd=folder, stdin=subprocess.DEVNULL,
+            done = subprocess.run([*suite.WITH_US, *words], cwd=folder, stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                   errors="replace", timeout=2 * limit + BOOT, check=False,
                                   env={**os.environ, "MARGAY_BOOT_SECONDS": str(BOOT)})

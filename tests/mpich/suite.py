@@ -35,6 +35,8 @@ OPTIONS = ["--build=amd64-margay-linux-musl", "--host=x86_64-margay-linux-musl",
            f"--bindir={TOOLS}", "--with-device=ch4:ofi", "--enable-fortran=all",
            "--enable-threads=single", "--with-thread-package=none", "--disable-shared",
            "--disable-dependency-tracking", "--disable-maintainer-mode"]
+# In front of a command: it ends when this program does, however that ends.
+WITH_US = ("setpriv", "--pdeathsig", "TERM")
 COMMANDS = {"CC": "mpicc", "CXX": "mpicxx", "F77": "mpif77", "FC": "mpifort"}
 
 
@@ -57,7 +59,7 @@ def logged(name: str, command: list[Any], **more: Any) -> int:
     with open(WORK / f"{name}.log", "ab") as log:
         log.write((" ".join(map(str, command)) + "\n").encode())
         log.flush()
-        return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log,
+        return subprocess.run([*WITH_US, *command], stdin=subprocess.DEVNULL, stdout=log,
                               stderr=subprocess.STDOUT, check=False, **more).returncode
 
 

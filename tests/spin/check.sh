@@ -1,6 +1,6 @@
 #!/bin/bash
 # Checks the models of this folder with spin, in variants: tests/spin/check.sh BUILD [PART], only
-# those with PART in their names. Takes some 4 minutes of processor time. Each line below has a
+# those with PART in their names. Takes some 5 minutes of processor time. Each line below has a
 # model, the expected result, and the macros of the variant. "right": spin examines every state and
 # finds no error; for grants.pml also no endless run. "wrong": a rule is missing, and spin must find
 # an error, as a model that cannot fail proves nothing. With -DLIVE link.pml must have no endless
@@ -53,9 +53,17 @@ link right
 link right -DRESTART
 link right -DGIVEUP
 link right -DRESTART -DGIVEUP
-link wrong -DRESTART -DANYONE
+link right -DRESTART -DLETGO
+link right -DGIVEUP -DWAITS
 link right -DLIVE
+link right -DLIVE -DRESTART -DGIVEUP
+link right -DLIVE -DGIVEUP -DLETGO
+link right -DLIVE -DWAITS
+link wrong -DRESTART -DANYONE
+link wrong -DLETGO -DPLAIN
+link wrong -DWAITS -DTWICE
 link wrong -DLIVE -DDEAF
+link wrong -DLIVE -DRESTART -DSILENT
 lock right
 lock right -DNODES=2 -DROUNDS=3 -DDEATH
 lock wrong -DWITHOUT=1

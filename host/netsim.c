@@ -40,9 +40,9 @@ void netsim_schedule(struct netsim *sim, const struct event *what)
 	event->order = sim->order++;
 	if (sim->most < sim->n)
 		sim->most = sim->n;
-	if (sim->n > sim->room) {
-		sim->room = sim->room ? 2 * sim->room : 1024;
-		sim->heap = realloc(sim->heap, sim->room * sizeof(*sim->heap));
+	if (sim->n > sim->capacity) {
+		sim->capacity = sim->capacity ? 2 * sim->capacity : 1024;
+		sim->heap = realloc(sim->heap, sim->capacity * sizeof(*sim->heap));
 	}
 	for (; at > 0 && is_earlier(event, sim->heap[(at - 1) / 2]); at = (at - 1) / 2)
 		sim->heap[at] = sim->heap[(at - 1) / 2];
@@ -268,9 +268,9 @@ int netsim_step(struct netsim *sim)
 		leave(sim, event);
 	} else if (event->kind == LANDS) {
 		netsim_bulk_land(&sim->bulk[node]);
-	} else if (event->kind == TOLD && card->user.tick) {
+	} else if (event->kind == REPORTS && card->user.tick) {
 		if (event->life == sim->bulk[node].life)
-			netsim_bulk_tell(&sim->bulk[node]);
+			netsim_bulk_report(&sim->bulk[node]);
 	} else if (event->kind == ARRIVES && event->card) {
 		netsim_bulk_arrives(&sim->bulk[node], event);
 	} else if (event->kind == ARRIVES && card->user.tick) {

@@ -1,12 +1,12 @@
 /*
- * The bulk cards of the simulated network: see netsim.h. Data: buffers (rooms), and the frames
- * that wait for one.
+ * The bulk cards of the simulated network: see netsim.h. Data: posted buffers, and the
+ * frames that wait for one.
  */
 #include "netsim_state.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define TOLD_LATE  2000u           /* ns between the write of a frame and its report */
+#define REPORT_DELAY 2000u         /* ns between the write of a frame and its report */
 
 static void wake(struct bulk_card *card)
 {
@@ -21,15 +21,15 @@ static void wake(struct bulk_card *card)
 static int bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32_t n, int interrupt)
 {
 	struct bulk_card *card = (struct bulk_card *)nic;
-	struct room *room = &card->room[card->posted % BULK_RING];
+	struct receive_buffer *buffer = &card->buffers[card->posted % BULK_RING];
 
 	(void)interrupt;
-	if (card->posted - card->told == BULK_RING || n > NIC_BULK_PIECES)
+	if (card->posted - card->reported == BULK_RING || n > NIC_BULK_PIECES)
 		return NIC_FULL;
 	card->posted++;
-	room->pieces = n;
+	buffer->pieces = n;
 	for (uint32_t i = 0; i < n; i++)
-		room->piece[i] = pieces[i];
+		buffer->piece[i] = pieces[i];
 	wake(card);
 	return NIC_OK;
 }
@@ -39,7 +39,7 @@ static void bulk_withdraw(struct nic *nic)
 	struct bulk_card *card = (struct bulk_card *)nic;
 
 	card->life++;
-	card->posted = card->written = card->told = 0;
+	card->posted = card->written = card->reported = 0;
 }
 
 static int bulk_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint64_t cookie)
@@ -55,19 +55,19 @@ const struct nic_ops netsim_bulk_ops = {
 	.post = bulk_post, .withdraw = bulk_withdraw
 };
 
-/* Writes a frame into a room, as far as it fits. */
-static void write_room(struct room *room, const uint8_t *frame, uint32_t bytes)
+/* Writes a frame into a buffer, as far as it fits. */
+static void write_buffer(struct receive_buffer *buffer, const uint8_t *frame, uint32_t bytes)
 {
 	uint32_t head = bytes < NIC_BULK_HEADER ? bytes : NIC_BULK_HEADER, left = bytes - head;
 
-	memset(room->header, 0xa5, sizeof(room->header));
-	memcpy(room->header, frame, head);
+	memset(buffer->header, 0xa5, sizeof(buffer->header));
+	memcpy(buffer->header, frame, head);
 	frame += head;
-	room->bytes = bytes;
-	for (uint32_t i = 0; i < room->pieces && left; i++) {
-		uint32_t n = room->piece[i].length < left ? room->piece[i].length : left;
+	buffer->bytes = bytes;
+	for (uint32_t i = 0; i < buffer->pieces && left; i++) {
+		uint32_t n = buffer->piece[i].length < left ? buffer->piece[i].length : left;
 
-		memcpy((void *)room->piece[i].bytes, frame, n);
+		memcpy((void *)buffer->piece[i].bytes, frame, n);
 		frame += n;
 		left -= n;
 	}
@@ -81,10 +81,10 @@ void netsim_bulk_land(struct bulk_card *card)
 	card->woken = 0;
 	while (done < card->waits && card->written != card->posted) {
 		struct waiting_frame *frame = &card->backlog[done++];
-		struct event event = { .kind = TOLD, .node = card->node, .life = card->life,
-				       .time = sim->now + TOLD_LATE };
+		struct event event = { .kind = REPORTS, .node = card->node, .life = card->life,
+				       .time = sim->now + REPORT_DELAY };
 
-		write_room(&card->room[card->written % BULK_RING], frame->bytes, frame->n);
+		write_buffer(&card->buffers[card->written % BULK_RING], frame->bytes, frame->n);
 		card->written++;
 		netsim_schedule(sim, &event);
 		free(frame->bytes);
@@ -104,13 +104,13 @@ void netsim_bulk_arrives(struct bulk_card *card, struct event *event)
 	wake(card);
 }
 
-void netsim_bulk_tell(struct bulk_card *card)
+void netsim_bulk_report(struct bulk_card *card)
 {
-	struct room *room = &card->room[card->told++ % BULK_RING];
+	struct receive_buffer *buffer = &card->buffers[card->reported++ % BULK_RING];
 	uint8_t header[NIC_BULK_HEADER];
 
-	memcpy(header, room->header, sizeof(header));
-	card->nic.landed(card->nic.context, header, room->bytes);
+	memcpy(header, buffer->header, sizeof(header));
+	card->nic.landed(card->nic.context, header, buffer->bytes);
 }
 
 void netsim_bulk_reset(struct netsim *sim, uint32_t node)

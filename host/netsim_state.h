@@ -5,16 +5,16 @@
 #define HOST_NETSIM_STATE_H
 #include "netsim.h"
 
-#define BULK_RING  64u             /* rooms (receive buffers) that a bulk card holds */
-#define BACKLOG    256u            /* frames that wait for a room */
+#define BULK_RING  64u             /* receive buffers that a bulk card holds */
+#define BACKLOG    256u            /* frames that wait for a buffer */
 
-enum event_kind { LEAVES, ARRIVES, TIMER, LANDS, TOLD };
+enum event_kind { LEAVES, ARRIVES, TIMER, LANDS, REPORTS };
 
 struct event {
 	uint64_t time, order;      /* ordered by time, then by creation */
 	enum event_kind kind;
 	uint32_t node;
-	uint32_t life;             /* LEAVES: of the node that sends; TOLD: of the rooms */
+	uint32_t life;             /* LEAVES: of the node that sends; REPORTS: of the buffers */
 	uint32_t card;             /* LEAVES, ARRIVES: 1: the bulk card */
 	uint64_t cookie;           /* LEAVES */
 	uint32_t pieces;           /* LEAVES */
@@ -48,13 +48,13 @@ struct bulk_card {
 	struct netsim *sim;
 	uint32_t node;
 	uint32_t life;             /* counts withdraw */
-	struct room {
+	struct receive_buffer {
 		struct nic_piece piece[NIC_BULK_PIECES];
-		uint32_t pieces;   /* 0: junk */
+		uint32_t pieces;   /* number of pieces, at least 1 */
 		uint8_t header[NIC_BULK_HEADER];
 		uint32_t bytes;    /* of the frame that is in it */
-	} room[BULK_RING];
-	uint32_t posted, written, told; /* rooms so far */
+	} buffers[BULK_RING];
+	uint32_t posted, written, reported; /* buffers so far */
 	struct waiting_frame backlog[BACKLOG];
 	uint32_t waits;            /* frames in it */
 	int woken;                 /* a LANDS event is under way */
@@ -66,7 +66,7 @@ struct netsim {
 	struct card *cards;
 	struct bulk_card *bulk;
 	struct event **heap;
-	uint32_t n, room;          /* events in the heap, and its capacity */
+	uint32_t n, capacity;      /* events in the heap, and its capacity */
 	uint32_t most;             /* most events that were in it at once */
 	netsim_watcher *watcher;   /* or null */
 	void *watching;            /* its context */
@@ -90,9 +90,9 @@ extern const struct nic_ops netsim_bulk_ops;
 
 /* A frame has come: takes the event's bytes, unless there is no space for them. */
 void netsim_bulk_arrives(struct bulk_card *card, struct event *event);
-/* Moves waiting frames into free rooms. */
+/* Writes waiting frames into posted buffers. */
 void netsim_bulk_land(struct bulk_card *card);
-/* Reports the next written room. */
-void netsim_bulk_tell(struct bulk_card *card);
+/* Reports the next written buffer. */
+void netsim_bulk_report(struct bulk_card *card);
 
 #endif

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from harness import BUILD, cores
+from harness import BUILD, ROOT, cores
 
 pytestmark = pytest.mark.host
 
@@ -31,6 +31,15 @@ def run(program: str, *arguments: object) -> str:
 
 def seed() -> int:
     return random.randrange(1, 1 << 31)
+
+
+def test_head_of_the_program_lists_its_options():
+    """Each with unit and default: "name  unit, default: meaning"."""
+    head, code = (ROOT / "tests" / "netsim" / "main.c").read_text("utf-8").split(" */\n", 1)
+    options = set(re.findall(r'(?:RATE\(|option\(argc, argv, |argv\[i\], )"(\w+)', code))
+    listed = set(re.findall(r"^ \*   (\w+) +[^,]+, [^:]+: ", head, re.M)) | {"engines"}
+    assert len(options) > 25
+    assert listed == options and "engines=1 (0 or 1, 0)" in head
 
 
 def test_50000_messages_between_64_nodes_under_asan():

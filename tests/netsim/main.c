@@ -2,11 +2,47 @@
  * Long simulations of the link, and of engines over links, from the command line, for
  * tests/test_netsim.py and for figures:
  *   netsim NODES MESSAGES SEED [name=value ...]
- * rates (loss, duplicate, reorder, damage, delay, cut, stop, busy, longer, answers) are per
- * million; fixed, longest, incast, ring and mtu as in the structures; auth=1: with a key
- * (bytes 0 to 15); pcap=FILE writes all frames that were sent. engines=1: engines that carry
- * out MESSAGES operations, with longest, announce, restarts and the network's values. The last line
- * is "ok" or "failed", after a row of figures.
+ * Prints a row of figures, then "ok" or "failed". Options, each with its unit and default:
+ *
+ * The network:
+ *   loss       per million frames, 0: frames that are lost
+ *   duplicate  per million frames, 0: frames that arrive twice
+ *   reorder    per million frames, 0: frames that later ones may overtake
+ *   damage     per million frames, 0: frames with one to three flipped bits
+ *   delay      per million frames, 0: frames that are up to 5 ms late
+ *   cut        per million, 0: stretches of time in which the link of a pair is cut
+ *   cut_ns     ns, 1000000: length of these stretches
+ *   stop       per million, 0: stretches of time in which the port of a node reads nothing
+ *   stop_ns    ns, 1000000: length of these stretches
+ *   mtu        bytes, 9014: longest frame
+ *   queue      bytes, 4194304: frames that may wait at one port of the switch
+ *   bandwidth  bytes/s, 1000000000: of each link
+ *
+ * The traffic of links:
+ *   longest    bytes, 20000: longest message, at most 524288
+ *   fixed      bytes, 0: length of every message; 0: lengths vary
+ *   longer     per million messages, 100000: those of more bytes than fit in a short message
+ *   answers    per million messages, 250000: those on the lane of answers
+ *   fast       per million short requests, 500000: those by the fast path, where it has space
+ *   busy       per million messages, 10000: arrivals that the receiver refuses
+ *   announce   bytes, 0: messages of at least this length are announced; 0: none
+ *   unplaceable  0 or 1, 0: 1: a card cannot place every eighth announced message
+ *   cardless   map of nodes, 0: bit i: with announce, node i has no bulk card
+ *   incast     0 or 1, 0: 1: all nodes send to node 0, which sends nothing of its own
+ *   ring       frames, 256: receive ring of every card, as far as the link knows
+ *   tries      timeouts of one frame, 24: after them the peer is given up
+ *   crc        0 or 1, 1: 1: payload has checksums
+ *   auth       0 or 1, 0: 1: frames have tags, with the key of the bytes 0 to 15
+ *   pcap       file, none: capture of all frames that are sent
+ *   verbose    0 or 1, 0: 1: all counters are printed
+ *   seconds    simulated s, 600: a run that takes longer has failed
+ *
+ * With engines=1 (0 or 1, 0) engines carry out MESSAGES operations. Then, besides the network's
+ * options:
+ *   longest    bytes, 6000: longest put or get
+ *   announce   bytes, 0: payload of at least this length is announced; 0: none
+ *   restarts   number, 0: nodes that restart, one after the other
+ *   seconds    simulated s, 600: a run that takes longer has failed
  */
 #include <stdio.h>
 #include <stdlib.h>

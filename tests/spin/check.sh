@@ -1,6 +1,6 @@
 #!/bin/bash
 # Checks the models of this folder with spin, in variants: tests/spin/check.sh BUILD [PART], only
-# those with PART in their names. Takes some 2 minutes of processor time. Each line below has a
+# those with PART in their names. Takes some 5 minutes of processor time. Each line below has a
 # model, the expected result, and the macros of the variant. "right": spin examines every state and
 # finds no error; for grants.pml also no endless run. "wrong": a rule is missing, and spin must find
 # an error, as a model that cannot fail proves nothing. With -DLIVE link.pml must have no endless
@@ -53,9 +53,17 @@ link right
 link right -DRESTART
 link right -DGIVEUP
 link right -DRESTART -DGIVEUP
-link wrong -DRESTART -DANYONE
+link right -DRESTART -DLETGO
+link right -DGIVEUP -DWAITS
 link right -DLIVE
+link right -DLIVE -DRESTART -DGIVEUP
+link right -DLIVE -DGIVEUP -DLETGO
+link right -DLIVE -DWAITS
+link wrong -DRESTART -DANYONE
+link wrong -DLETGO -DPLAIN
+link wrong -DWAITS -DTWICE
 link wrong -DLIVE -DDEAF
+link wrong -DLIVE -DRESTART -DSILENT
 lock right
 lock right -DNODES=2 -DROUNDS=3 -DDEATH
 lock wrong -DWITHOUT=1
@@ -67,10 +75,18 @@ grants right -DFAULTS=4
 grants right -DPARTS=6 -DFAULTS=3
 grants right -DPARTS=6 -DPLACES=2 -DFAULTS=3
 grants right -DPARTS=5 -DPLACES=1 -DFAULTS=3
+grants right -DPARTS=6 -DPLACES=2 -DMESSAGE=2 -DFAULTS=3
 grants right -DPLACES=2 -DGIVEUP
+grants right -DPARTS=6 -DMESSAGE=3 -DCOPIED -DFAULTS=3
+grants right -DRESETS -DBURSTS
+grants right -DOTHERS
+grants right -DBURSTS -DFAULTS=3
 grants wrong -DWITHOUT=1 -DPARTS=6 -DPLACES=2 -DFAULTS=3
 grants wrong -DWITHOUT=2 -DPARTS=6 -DPLACES=2 -DFAULTS=3
 grants wrong -DWITHOUT=3
 grants wrong -DWITHOUT=4
 grants wrong -DWITHOUT=5 -DGIVEUP
+grants wrong -DWITHOUT=6 -DBURSTS
+grants wrong -DWITHOUT=7 -DOTHERS
+grants wrong -DWITHOUT=8 -DRESETS -DBURSTS
 END

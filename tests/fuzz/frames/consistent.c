@@ -9,8 +9,7 @@ struct link_view link_look(const struct link *link, uint32_t node, enum link_lan
 {
 	const struct flow *flow = flow_find(link, node, lane);
 	const struct flow *other = flow_find(link, node, !lane);
-	struct link_view view = { .mine = link->config.incarnation,
-				  .ready = link->ready_first != NO_RECORD };
+	struct link_view view = { .mine = link->config.incarnation };
 
 	if (flow) {
 		view.mine = flow->mine;
@@ -31,7 +30,7 @@ struct link_view link_look(const struct link *link, uint32_t node, enum link_lan
 		}
 		i = send->next;
 	}
-	view.has_rooms = link->bulk.posted != link->bulk.filled;
+	view.has_posted = link->bulk.posted != link->bulk.filled;
 	if (flow && flow->rx.assembly != NO_RECORD) {
 		const struct assembly *first = assembly_at(link, flow->rx.assembly);
 

@@ -29,7 +29,7 @@
 #define MTU         (WIRE_DATA + 256u)
 #define MOST_EDGES  200000u
 #define MOST_CARD   8u             /* frames that the card holds */
-#define MOST_ROOMS  4u             /* of the bulk card */
+#define BULK_RING   4u             /* buffers that the bulk card holds */
 #define ANNOUNCE    600u
 #define BULK_MTU    (WIRE_HEADER + 4096u + 128u)
 #define PIECES      20u            /* of a source in pieces */
@@ -45,10 +45,10 @@ struct nic nic;
 uint32_t job;
 handle_t source;
 static struct nic bulk;
-static struct room {
+static struct receive_buffer {
 	struct nic_piece pieces[NIC_BULK_PIECES];
 	uint32_t n;
-} rooms[MOST_ROOMS];
+} buffers[BULK_RING];
 static uint32_t posted;
 static struct {
 	struct nic *nic;
@@ -150,17 +150,18 @@ static uint32_t card_poll(struct nic *self, uint32_t budget)
 
 static const struct nic_ops ops = { .name = "fuzzed", .send = card_send, .poll = card_poll };
 
-static int bulk_post(struct nic *self, const struct nic_piece *pieces, uint32_t n, int tell)
+static int bulk_post(struct nic *self, const struct nic_piece *pieces, uint32_t n,
+		     int interrupt)
 {
-	(void)self, (void)tell;
+	(void)self, (void)interrupt;
 	if (card_is_full)
 		return card_is_full == 2 ? NIC_DOWN : NIC_FULL;
-	if (posted == MOST_ROOMS)
+	if (posted == BULK_RING)
 		return NIC_FULL;
 	MUST(n <= NIC_BULK_PIECES);
-	rooms[posted].n = n;
+	buffers[posted].n = n;
 	for (uint32_t i = 0; i < n; i++)
-		rooms[posted].pieces[i] = pieces[i];
+		buffers[posted].pieces[i] = pieces[i];
 	posted++;
 	return NIC_OK;
 }
@@ -174,7 +175,7 @@ static void bulk_withdraw(struct nic *self)
 static const struct nic_ops bulk_ops = { .name = "fuzzed", .send = card_send, .poll = card_poll,
 					 .post = bulk_post, .withdraw = bulk_withdraw };
 
-/* The bulk card writes a frame into its oldest buffer; one that is too long uses it up. */
+/* The bulk card writes a frame into its oldest buffer; bytes that do not fit are lost. */
 void land(const uint8_t *frame, uint32_t bytes)
 {
 	uint8_t header[NIC_BULK_HEADER] = { 0 };
@@ -183,17 +184,15 @@ void land(const uint8_t *frame, uint32_t bytes)
 	if (!posted)
 		return;
 	memcpy(header, frame, bytes < sizeof(header) ? bytes : sizeof(header));
-	for (uint32_t i = 0; i < rooms[0].n && at < bytes; i++) {
-		uint32_t n = rooms[0].pieces[i].length;
+	for (uint32_t i = 0; i < buffers[0].n && at < bytes; i++) {
+		uint32_t n = buffers[0].pieces[i].length;
 
 		if (n > bytes - at)
 			n = bytes - at;
-		memcpy((void *)rooms[0].pieces[i].bytes, frame + at, n);
+		memcpy((void *)buffers[0].pieces[i].bytes, frame + at, n);
 		at += n;
 	}
-	if (rooms[0].n && at < bytes)
-		return;
-	memmove(rooms, rooms + 1, --posted * sizeof(rooms[0]));
+	memmove(buffers, buffers + 1, --posted * sizeof(buffers[0]));
 	bulk.landed(bulk.context, header, bytes);
 }
 
@@ -265,7 +264,7 @@ static void make(void)
 	wire_address(nic.address, 0, 0);
 	bulk.ops = &bulk_ops;
 	bulk.mtu = BULK_MTU;
-	bulk.ring = MOST_ROOMS;
+	bulk.ring = BULK_RING;
 	wire_address(bulk.address, 0, 1);
 }
 
@@ -429,7 +428,7 @@ static void do_step(const struct step *step)
 		if (step->how & 4)
 			frames_pause(frames, step->how >> 3 & 1);
 		frames_poll(frames, 1);
-		MUST(frames_next_poll(frames, 0).at >= now || link_look(link_, 1, 0).ready);
+		MUST(frames_next_poll(frames, 0).at >= now);
 		/* Until all messages have ended there is a next time. */
 		MUST(frames_next_poll(frames, 0).at != LINK_NEVER || !link_figures(link_).sends);
 		break;
@@ -452,7 +451,7 @@ static void do_step(const struct step *step)
 		break;
 	}
 	link_check(link_);
-	MUST(posted <= MOST_ROOMS && (posted > 0) == link_look(link_, 1, 0).has_rooms);
+	MUST(posted <= BULK_RING && (posted > 0) == link_look(link_, 1, 0).has_posted);
 	/* Memory that was not offered must be unchanged. */
 	MUST(!memcmp(view.memory + OFFERED, shadow + OFFERED, SEGMENT - OFFERED));
 }

@@ -63,8 +63,7 @@ struct link_view {
 	uint32_t mine, expected, begun, una, next;
 	uint32_t bulk, part, part_bytes; /* what the first announced message lacks */
 	uint32_t sent, sent_parts; /* of the first announced message that it sends */
-	int has_rooms;   /* there are buffers on the bulk card, as far as the link knows */
-	int ready;                 /* a flow waits for the card */
+	int has_posted;            /* the bulk card has buffers, as far as the link knows */
 };
 
 struct link_view link_look(const struct link *link, uint32_t node, enum link_lane lane);

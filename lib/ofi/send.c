@@ -359,13 +359,14 @@ static int still_waits(struct endpoint *ep, struct peer *peer)
 
 static ssize_t start(struct endpoint *ep, const struct send *send, fi_addr_t dest)
 {
-	uint32_t rank = mfi_rank(ep, dest);
+	uint32_t rank;
 	int error;
 
+	if (!ep->enabled)               /* it may have no address vector yet */
+		return -FI_EOPBADSTATE;
+	rank = mfi_rank(ep, dest);
 	if (rank == UINT32_MAX)
 		return -FI_EADDRNOTAVAIL;
-	if (!ep->enabled)
-		return -FI_EOPBADSTATE;
 	if (ep->peers[rank].deferred && still_waits(ep, &ep->peers[rank]))
 		return defer(ep, rank, send);
 	error = try(ep, rank, send);

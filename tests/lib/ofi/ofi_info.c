@@ -274,6 +274,7 @@ static void incomplete(struct ofi *o)
 	struct fid_cq *cq;
 	struct fi_cq_tagged_entry entry;
 	char byte = 1;
+	uint64_t word = 1;
 
 	ofi_close_ep(o);
 	OK(fi_cq_open(o->domain, &attr, &cq, 0));
@@ -281,6 +282,14 @@ static void incomplete(struct ofi *o)
 	EQUAL(fi_cq_sread(cq, &entry, 1, 0, 1), -FI_EAGAIN);
 	OK(fi_endpoint(o->domain, o->info, &o->ep, 0));
 	EQUAL(fi_enable(o->ep), -FI_ENOAV);
+	EQUAL(fi_tsend(o->ep, &byte, 1, 0, 0, 1, 0), -FI_EOPBADSTATE);
+	EQUAL(fi_tinject(o->ep, &byte, 1, 0, 1), -FI_EOPBADSTATE);
+	EQUAL(fi_trecv(o->ep, &byte, 1, 0, 0, 1, 0, 0), -FI_EOPBADSTATE);
+	EQUAL(fi_write(o->ep, &byte, 1, 0, 0, 0, 1, 0), -FI_EOPBADSTATE);
+	EQUAL(fi_read(o->ep, &byte, 1, 0, 0, 0, 1, 0), -FI_EOPBADSTATE);
+	EQUAL(fi_atomic(o->ep, &word, 1, 0, 0, 0, 1, FI_UINT64, FI_SUM, 0), -FI_EOPBADSTATE);
+	EQUAL(fi_compare_atomic(o->ep, &word, 1, 0, &word, 0, &word, 0, 0, 0, 1, FI_UINT64,
+				FI_CSWAP, 0), -FI_EOPBADSTATE);
 	OK(fi_ep_bind(o->ep, &o->av->fid, 0));
 	EQUAL(fi_enable(o->ep), -FI_ENOCQ);
 	OK(fi_ep_bind(o->ep, &cq->fid, FI_SEND));

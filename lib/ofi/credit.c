@@ -127,19 +127,6 @@ void mfi_credit_look(struct endpoint *ep)
 	}
 }
 
-void mfi_credit_probe(struct endpoint *ep)
-{
-	int64_t now = mfi_now_ms();
-
-	if (now - ep->probed_ms < PROBE_MS)
-		return;
-	ep->probed_ms = now;
-	for (const struct peer *peer = ep->deferred; peer; peer = peer->next_deferred)
-		/* An empty put; the entry of an endpoint sends no ack. Without room the next probe is
-		 * soon enough. */
-		PtlPutRegion(ep->asked, 0, 0, PTL_ACK_REQ, peer->process, PORTAL_CREDIT, 0, 0, 0, 0);
-}
-
 uint64_t mfi_credit_header(struct endpoint *ep, uint32_t rank, uint64_t data, uint64_t bits)
 {
 	struct peer *peer = &ep->peers[rank];

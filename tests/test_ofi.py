@@ -113,6 +113,17 @@ def test_injected_messages_leave_the_program_memory(margay, app, over):
     assert run.lines == ["done"]
 
 
+@OVER
+def test_a_flood_that_memory_does_not_hold(margay, app, over):
+    """The receiver says how many messages it has. 20 MB of them in a node of 32 MB."""
+    run = margay("run", *LINKS[over], "-n", 3, "--mem", 32, "--no-prefix", app("ofi_flow"), "hoard",
+                 20000).status(1)
+    said = run.says(r"^margay: rank 0: out of memory with (\d+) messages that came before"
+                    r" their receive; give nodes more: --mem$")
+    run.says(r"^margay: rank 0 \(node 0\) ended with status 1$")
+    assert 10000 < int(said[1]) < 40000
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("case, nodes, count", MANY_FLOODS)
 def test_floods_of_many(margay, app, case, nodes, count):

@@ -11,16 +11,17 @@
  * Counts wrap; hdr_data has 31 bits of a limit.
  *
  * All windows together never exceed what the endpoint has, so no event and no message is ever lost.
- * Each peer has a least window. One that runs short gets half of what is unassigned. A peer with
- * units to spare gives them back, message by message, while few are left for others. Called by the
- * application's one thread.
+ * Each peer has a least window. The window of a peer that runs short is doubled, with at most half
+ * of what is unassigned. A peer with units to spare gives them back, message by message, while few
+ * are left for others. Called by the application's one thread.
  */
 #include "provider.h"
 #include <stdlib.h>
 
 #define WINDOW_LEAST   2u
 #define WINDOW_FIRST   256u     /* least window in a small job */
-#define WINDOW_POSTED  (UNITS / 2)  /* largest one if messages meet posted receives */
+#define WINDOW_POSTED  (UNITS / 2)  /* one as large as this grows no more if messages meet posted
+                                       receives */
 
 /* a - b, of counts that wrap */
 static int32_t ahead(uint32_t a, uint32_t b)

@@ -41,7 +41,8 @@
 #define FETCH_BYTES     64u         /* changed and fetched by one Portals operation */
 #define ATOMIC_MOST     4096u       /* changed by one call */
 
-/* Slots of the event queues. RX_SLOTS is how many receives may be posted. */
+/* Slots of the event queues. No more receives than RX_SLOTS are posted, whatever entries the kernel
+ * has: see share_entries. */
 #define EARLY_SLOTS     8192u
 #define RX_SLOTS        16384u
 #define TX_RESERVE      128u        /* slots that long sends must leave free */
@@ -380,8 +381,9 @@ int mfi_getinfo(uint32_t version, const char *node, const char *service, uint64_
 /* domain.c */
 int mfi_domain(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain,
 	       void *context);
-/* Attaches the domain's regions to an interface that was initialised again. */
-void mfi_regions_attach(struct domain *domain);
+/* Attaches the domain's regions to an interface that was initialised again: PTL_OK, or the first
+ * error, after which it goes on. */
+int mfi_regions_attach(struct domain *domain);
 uint32_t mfi_look_up(const struct av *av, fi_addr_t address);
 /* The rank of an address, or UINT32_MAX. */
 static inline uint32_t mfi_rank(const struct endpoint *ep, fi_addr_t address)

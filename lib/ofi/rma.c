@@ -81,8 +81,7 @@ static int start_one(struct endpoint *ep, const struct access *access, ptl_proce
  * does. */
 static size_t stretch(struct access *access, size_t left)
 {
-	size_t bytes = left, most = access->action == FETCH ? FETCH_BYTES :
-				    access->action == ATOMIC ? PTL_ATOMIC_LONGEST : SIZE_MAX;
+	size_t bytes = left, most = access->action == FETCH ? FETCH_BYTES : SIZE_MAX;
 	size_t local, remote, result;
 
 	if (left == 0)

@@ -1,8 +1,8 @@
 /*
  * Atomic operations on peers' regions. One Portals operation changes all that a call may change
- * (ATOMIC_MOST bytes), or changes and fetches FETCH_BYTES; each element changes atomically, which is what libfabric and MPI
- * promise. The target's kernel computes the result when it delivers the message, without the
- * target's library.
+ * (ATOMIC_MOST bytes), or changes and fetches FETCH_BYTES; each element changes atomically, which is
+ * what libfabric and MPI promise. The target's kernel computes the result when it delivers the
+ * message, without the target's library.
  * Called by the application's one thread.
  */
 #include "access.h"

@@ -1,6 +1,7 @@
 """Programs with MPI for the tests; make builds them if MPI is built.
 
-MPI takes minutes to build, so make check does not build it; without it tests are skipped.
+`make check` builds MPI first, which takes minutes. Where pytest is called without it these tests are
+skipped.
 """
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from harness import Run
 from mpi_apps import mpi_app, with_mpi
 
 pytestmark = [pytest.mark.mpi, pytest.mark.death, pytest.mark.spin(2), pytest.mark.own_link, with_mpi]
@@ -13,26 +14,62 @@ pytestmark = [pytest.mark.mpi, pytest.mark.death, pytest.mark.spin(2), pytest.ma
 PHASES = ("barrier bcast reduce allreduce gather scatter allgather alltoall alltoallv "
           "reduce_scatter scan nonblocking create put get accumulate lock fetch post "
           "flush").split()
+# MPI's call in the phases in which each call names the rank that it waits for, or all ranks. In the
+# others ranks wait for active messages too.
+NAMES_PEER = {
+    "barrier": "Barrier", "bcast": "Bcast", "reduce": "Reduce", "allreduce": "Allreduce",
+    "gather": "Gather", "scatter": "Scatter", "allgather": "Allgather", "alltoall": "Alltoall",
+    "alltoallv": "Alltoallv", "reduce_scatter": "Reduce_scatter", "scan": "Scan",
+    "nonblocking": "Waitall", "put": "Win_fence", "get": "Win_fence", "flush": "Win_flush"}
+
+
+def killed(margay, over: str, ranks: int, phase: str, seed: int, *options: str) -> Run:
+    """A run in which a rank's machine is killed."""
+    rng = random.Random(seed)
+    victim = rng.randrange(ranks)
+    live = margay.start("run", "--link", over, "-n", ranks, *options, mpi_app("tests", "phases"),
+                        PHASES.index(phase))
+    live.wait_for(r"^\[0\] running$")
+    live.kill_node(victim, rng.random() * 0.2)
+    run = live.wait()
+    run.says(rf"^margay: .*rank {victim}\b.*died")
+    assert "SIG" not in run.stderr.replace("SIGKILL", ""), run.describe(60)
+    return run
 
 
 def dies(margay, over: str, ranks: int, phase: str, seed: int) -> None:
     """An operation with the dead rank ends with an MPI error, which ends its rank. The launcher
     ends ranks that have no operation with the dead one."""
-    rng = random.Random(seed)
-    victim = rng.randrange(ranks)
-    live = margay.start("run", "--link", over, "-n", ranks, mpi_app("tests", "phases"),
-                        PHASES.index(phase))
-    live.wait_for(r"^\[0\] running$")
-    live.kill_node(victim, rng.random() * 0.2)
-    run = live.wait().status(128 + signal.SIGKILL)
-    run.says(rf"^margay: .*rank {victim}\b.*died")
-    assert "SIG" not in run.stderr.replace("SIGKILL", ""), run.describe(60)
+    killed(margay, over, ranks, phase, seed).status(128 + signal.SIGKILL)
 
 
 @pytest.mark.parametrize("number, phase", enumerate(PHASES))
 def test_a_rank_dies(margay, number, phase):
     """Half of them over each link."""
     dies(margay, ("shm", "virtio")[number % 2], 3, phase, number)
+
+
+def goes_on(margay, over: str, phase: str, ranks: int = 3) -> None:
+    """The launcher ends nothing because of the death: a rank that is left ends the job with MPI's
+    error, which names call and cause."""
+    run = killed(margay, over, ranks, phase, PHASES.index(phase), "--on-death", "continue")
+    assert run.returncode, run.describe()
+    run.says(rf"MPI_{NAMES_PEER[phase]}\(.*\) failed$")
+    run.says(r"the peer has died\)$")
+
+
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+@pytest.mark.parametrize("phase", ["barrier", "alltoall", "nonblocking", "flush"])
+def test_a_rank_dies_and_the_job_goes_on(margay, over, phase):
+    goes_on(margay, over, phase)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("over", ["shm", "virtio"])
+@pytest.mark.parametrize("phase", NAMES_PEER)
+@pytest.mark.parametrize("ranks", [2, 4, 7])
+def test_a_rank_dies_and_larger_jobs_go_on(margay, over, phase, ranks):
+    goes_on(margay, over, phase, ranks)
 
 
 @pytest.mark.parametrize("over", ["shm", "virtio"])

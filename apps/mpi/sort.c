@@ -1,16 +1,12 @@
 /*
- * sort FROM TO: a sample sort of a file that no rank holds as a whole.
+ * sort FROM TO: a sample sort of unsigned 8-byte numbers. Then rank 0 sorts FROM alone and compares.
  *
  *     tools/mpicc -O2 apps/mpi/sort.c -o sort.elf
  *     tools/margay run -n 4 sort.elf numbers sorted
  *
- * FROM holds unsigned numbers of 8 bytes, and so does TO, in ascending order.
- *
- *   1. Each rank reads its part of the file, all of them collectively, and sorts it.
- *   2. It takes a few of them, its samples. All ranks gather all samples and sort them. Some,
- *      evenly spaced, are the splitters: the numbers between two splitters are for one rank.
- *   3. Every rank tells every other how many numbers it will get; then all numbers are exchanged.
- *   4. Each rank sorts its numbers, and writes them after those of the lower ranks.
+ * Each rank reads its part of the file and sorts it. All ranks gather some samples of each part. The
+ * numbers between two splitters, which are evenly spaced among the samples, go to one rank. It sorts
+ * what it gets, and writes it after the numbers of the lower ranks.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -38,11 +34,11 @@ static int compare(const void *a, const void *b)
 }
 
 /* By default errors of files do not end the job, unlike all others. */
-static MPI_File open_file(const char *name, int mode)
+static MPI_File open_file(MPI_Comm comm, const char *name, int mode)
 {
 	MPI_File file;
 
-	if (MPI_File_open(MPI_COMM_WORLD, name, mode, MPI_INFO_NULL, &file)) {
+	if (MPI_File_open(comm, name, mode, MPI_INFO_NULL, &file)) {
 		fprintf(stderr, "sort: %s cannot be opened\n", name);
 		MPI_Abort(MPI_COMM_WORLD, 1);
 	}
@@ -50,16 +46,16 @@ static MPI_File open_file(const char *name, int mode)
 	return file;
 }
 
-static uint64_t *read_part(const char *name, int *count)
+/* Part number `me` of `of`. */
+static uint64_t *read_part(MPI_Comm comm, const char *name, int me, int of, int *count)
 {
-	MPI_File file = open_file(name, MPI_MODE_RDONLY);
-	MPI_Offset bytes, first, end;
+	MPI_File file = open_file(comm, name, MPI_MODE_RDONLY);
+	MPI_Offset bytes, first;
 	uint64_t *part;
 
 	MPI_File_get_size(file, &bytes);
-	first = bytes / 8 * rank / size;
-	end = bytes / 8 * (rank + 1) / size;
-	*count = end - first;
+	first = bytes / 8 * me / of;
+	*count = bytes / 8 * (me + 1) / of - first;
 	part = numbers(*count);
 	MPI_File_read_at_all(file, first * 8, part, *count, MPI_UINT64_T, MPI_STATUS_IGNORE);
 	MPI_File_close(&file);
@@ -69,15 +65,27 @@ static uint64_t *read_part(const char *name, int *count)
 static void write_part(const char *name, const uint64_t *part, int count)
 {
 	MPI_Offset mine = count, before = 0, all;
-	MPI_File file = open_file(name, MPI_MODE_CREATE | MPI_MODE_WRONLY);
+	MPI_File file = open_file(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_WRONLY);
 
 	MPI_Exscan(&mine, &before, 1, MPI_OFFSET, MPI_SUM, MPI_COMM_WORLD);
 	MPI_Allreduce(&mine, &all, 1, MPI_OFFSET, MPI_SUM, MPI_COMM_WORLD);
 	MPI_File_set_size(file, all * 8);
 	MPI_File_write_at_all(file, before * 8, part, count, MPI_UINT64_T, MPI_STATUS_IGNORE);
 	MPI_File_close(&file);
-	if (rank == 0)
-		printf("sort: %lld numbers\n", (long long)all);
+}
+
+/* On rank 0 alone. */
+static int differs(const char *from, const char *to)
+{
+	int count, written, differ = 0;
+	uint64_t *wanted = read_part(MPI_COMM_SELF, from, 0, 1, &count);
+	uint64_t *found = read_part(MPI_COMM_SELF, to, 0, 1, &written);
+
+	qsort(wanted, count, sizeof *wanted, compare);
+	for (int i = 0; i < count || i < written; i++)
+		differ += i >= count || i >= written || found[i] != wanted[i];
+	printf("sort: %d numbers, %d differ from one rank's\n", written, differ);
+	return differ;
 }
 
 /* The first numbers for the ranks 1 to size - 1. A rank without numbers contributes the largest number. */
@@ -94,18 +102,6 @@ static uint64_t *choose_splitters(const uint64_t *part, int count)
 	return all;
 }
 
-/* Prefix sums: where each rank's numbers begin. Returns the sum of all counts. */
-static int places(const int *counts, int *first)
-{
-	int sum = 0;
-
-	for (int i = 0; i < size; i++) {
-		first[i] = sum;
-		sum += counts[i];
-	}
-	return sum;
-}
-
 /* Sends each rank its numbers; returns this rank's numbers and their count. */
 static uint64_t *distribute(const uint64_t *part, int *count, const uint64_t *splitters)
 {
@@ -119,8 +115,11 @@ static uint64_t *distribute(const uint64_t *part, int *count, const uint64_t *sp
 		to[r]++;
 	}
 	MPI_Alltoall(to, 1, MPI_INT, from, 1, MPI_INT, MPI_COMM_WORLD);
-	places(to, to_first);
-	*count = places(from, from_first);
+	for (int i = 1; i < size; i++) {
+		to_first[i] = to_first[i - 1] + to[i - 1];
+		from_first[i] = from_first[i - 1] + from[i - 1];
+	}
+	*count = from_first[size - 1] + from[size - 1];
 	received = numbers(*count);
 	MPI_Alltoallv(part, to, to_first, MPI_UINT64_T, received, from, from_first, MPI_UINT64_T,
 	              MPI_COMM_WORLD);
@@ -131,7 +130,7 @@ static uint64_t *distribute(const uint64_t *part, int *count, const uint64_t *sp
 int main(int argc, char **argv)
 {
 	uint64_t *part, *sorted;
-	int count;
+	int count, wrong;
 
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -140,11 +139,12 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: sort FROM TO\n");
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	}
-	part = read_part(argv[1], &count);
+	part = read_part(MPI_COMM_WORLD, argv[1], rank, size, &count);
 	qsort(part, count, sizeof *part, compare);
 	sorted = distribute(part, &count, choose_splitters(part, count));
 	qsort(sorted, count, sizeof *sorted, compare);
 	write_part(argv[2], sorted, count);
+	wrong = rank == 0 && differs(argv[1], argv[2]);
 	MPI_Finalize();
-	return 0;
+	return wrong;
 }

@@ -1,13 +1,15 @@
 /*
- * Atomic operations on peers' regions. One Portals operation changes up to PTL_ATOMIC_LONGEST bytes,
- * or changes and fetches FETCH_BYTES; each element changes atomically, which is what libfabric and MPI
- * promise. The target's kernel computes the result when it delivers the message, without the
- * target's library.
+ * Atomic operations on peers' regions. One Portals operation changes all that a call may change
+ * (ATOMIC_MOST bytes), or changes and fetches FETCH_BYTES; each element changes atomically, which is
+ * what libfabric and MPI promise. The target's kernel computes the result when it delivers the
+ * message, without the target's library.
  * Called by the application's one thread.
  */
 #include "access.h"
 #include <stdlib.h>
 #include <string.h>
+
+_Static_assert(ATOMIC_MOST <= PTL_ATOMIC_LONGEST, "one operation changes all of a call's bytes");
 
 /* The Portals operation; -1: there is none. */
 static int operation_of(enum fi_op op)

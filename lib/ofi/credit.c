@@ -11,16 +11,17 @@
  * Counts wrap; hdr_data has 31 bits of a limit.
  *
  * All windows together never exceed what the endpoint has, so no event and no message is ever lost.
- * Each peer has a least window. One that runs short gets half of what is unassigned. A peer with
- * units to spare gives them back, message by message, while few are left for others. Called by the
- * application's one thread.
+ * Each peer has a least window. The window of a peer that runs short is doubled, with at most half
+ * of what is unassigned. A peer with units to spare gives them back, message by message, while few
+ * are left for others. Called by the application's one thread.
  */
 #include "provider.h"
 #include <stdlib.h>
 
 #define WINDOW_LEAST   2u
 #define WINDOW_FIRST   256u     /* least window in a small job */
-#define WINDOW_POSTED  (UNITS / 2)  /* largest one if messages meet posted receives */
+#define WINDOW_POSTED  (UNITS / 2)  /* one as large as this grows no more if messages meet posted
+                                       receives */
 
 /* a - b, of counts that wrap */
 static int32_t ahead(uint32_t a, uint32_t b)
@@ -125,19 +126,6 @@ void mfi_credit_look(struct endpoint *ep)
 		next = peer->next_deferred;
 		mfi_send_deferred(ep, peer);
 	}
-}
-
-void mfi_credit_probe(struct endpoint *ep)
-{
-	int64_t now = mfi_now_ms();
-
-	if (now - ep->probed_ms < PROBE_MS)
-		return;
-	ep->probed_ms = now;
-	for (const struct peer *peer = ep->deferred; peer; peer = peer->next_deferred)
-		/* An empty put; the entry of an endpoint sends no ack. Without room the next probe is
-		 * soon enough. */
-		PtlPutRegion(ep->asked, 0, 0, PTL_ACK_REQ, peer->process, PORTAL_CREDIT, 0, 0, 0, 0);
 }
 
 uint64_t mfi_credit_header(struct endpoint *ep, uint32_t rank, uint64_t data, uint64_t bits)

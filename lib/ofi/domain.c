@@ -255,10 +255,17 @@ static int region_attach(struct region *region)
 	return error;
 }
 
-void mfi_regions_attach(struct domain *domain)
+int mfi_regions_attach(struct domain *domain)
 {
-	for (struct region *region = domain->regions; region; region = region->next)
-		region_attach(region);
+	int first = PTL_OK;
+
+	for (struct region *region = domain->regions; region; region = region->next) {
+		int error = region_attach(region);
+
+		if (first == PTL_OK)
+			first = error;
+	}
+	return first;
 }
 
 static int key_is_used(const struct domain *domain, uint64_t key)

@@ -217,17 +217,20 @@ static int ep_control(struct fid *fid, int command, void *arg)
 #define CLOSE_LOOK_MS 100      /* ms of one wait for credit; then peers are probed */
 
 /* Operations that have not completed are forgotten: when this returns, their memory is the
- * application's again. */
+ * application's again. An error says that the interface or a region could not be opened again; the
+ * endpoint is closed all the same. */
 static int ep_close(struct fid *fid)
 {
 	struct endpoint *ep = (struct endpoint *)fid;
+	int error = PTL_OK;
 
 	if (ep->domain->endpoint == ep) {
 		while (ep->injected_bytes)      /* their calls have already returned success */
 			mfi_wait(ep, CLOSE_LOOK_MS);
 		PtlNIFini(ep->domain->ni);
-		PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, 0, 0, &ep->domain->ni);
-		mfi_regions_attach(ep->domain);
+		error = PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, 0, 0, &ep->domain->ni);
+		if (error == PTL_OK)
+			error = mfi_regions_attach(ep->domain);
 		ep->domain->endpoint = 0;
 	}
 	mfi_early_close(ep);
@@ -251,7 +254,7 @@ static int ep_close(struct fid *fid)
 	ep->domain->users--;
 	free(ep->tx);
 	free(ep);
-	return 0;
+	return mfi_error(error);
 }
 
 static int ep_getopt(fid_t fid, int level, int optname, void *optval, size_t *optlen)

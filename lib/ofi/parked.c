@@ -177,6 +177,19 @@ void mfi_parked_look(struct endpoint *ep)
 		look(ep);
 }
 
+void mfi_parked_await(struct endpoint *ep)
+{
+	for (unsigned int i = 0; i < ep->parked_room; i++) {
+		struct tx *tx = &ep->parked[i];
+
+		if (tx->kind != TX_LONG || !tx->acked || !mfi_await(ep, tx->rank))
+			continue;
+		tx->error = FI_EIO;
+		mfi_complete(tx);
+		give(ep, i);
+	}
+}
+
 void mfi_parked_close(struct endpoint *ep)
 {
 	for (unsigned int i = 0; i < ep->parked_room; i++)

@@ -41,7 +41,7 @@ static inline __attribute__((always_inline)) struct rx *take(struct endpoint *ep
 	rx->parent = 0;
 	rx->children = 0;
 	rx->released = 0;
-	rx->cancelled = 0;
+	rx->failure = 0;
 	rx->filled = 0;
 	rx->landing = LANDS_POSTED;
 	rx->entry = PTL_INVALID_HANDLE;
@@ -477,17 +477,19 @@ ssize_t mfi_tagged_recv(struct fid_ep *fid, void *buf, size_t len, void *desc, f
 
 /* ---- cancelling ---- */
 
-static void stop_waiting(struct endpoint *ep, struct rx *rx)
+/* 1: the receive waited for an entry, and does not any more. */
+static int stop_waiting(struct endpoint *ep, struct rx *rx)
 {
 	struct rx **at = &ep->waiting;
 
 	while (*at && *at != rx)
 		at = &(*at)->next;
 	if (!*at)
-		return;
+		return 0;
 	*at = rx->next;
 	if (ep->waiting_end == &rx->next)
 		ep->waiting_end = at;
+	return 1;
 }
 
 /* Unlinks the entry of a FI_MULTI_RECV buffer, and takes the messages in it. 0, or 1: the kernel
@@ -506,31 +508,47 @@ static int withdraw(struct endpoint *ep, struct rx *rx)
 	return 0;
 }
 
-/* A receive is not cancelled once its message has arrived or begun to arrive. A FI_MULTI_RECV
- * buffer ends when the messages in it are complete. */
+/* Ends an open receive with `failure`, unless its message has arrived or begun to arrive. A
+ * FI_MULTI_RECV buffer ends when the messages in it are complete. */
+static void end(struct endpoint *ep, struct rx *rx, int failure)
+{
+	if (rx->entry == PTL_INVALID_HANDLE) {
+		if (!stop_waiting(ep, rx))
+			return;
+	} else if (rx->landing == LANDS_MANY) {
+		if (withdraw(ep, rx))
+			return;
+	} else {
+		if (PtlMEUnlink(rx->entry) != PTL_OK)
+			return;
+		ep->posted--;
+	}
+	rx->failure = failure;
+	rx->released = 1;
+	mfi_rx_release(ep, rx);
+}
+
 ssize_t mfi_cancel(struct fid *fid, void *context)
 {
 	struct endpoint *ep = (struct endpoint *)fid;
 	struct rx *rx = find_open(ep, context);
-	const struct rx *waiting = ep->waiting;
 
 	if (!rx)
 		return -FI_ENOENT;
-	if (rx->entry == PTL_INVALID_HANDLE) {
-		while (waiting && waiting != rx)
-			waiting = waiting->next;
-		if (!waiting)
-			return 0;
-		stop_waiting(ep, rx);
-	} else if (rx->landing == LANDS_MANY) {
-		if (withdraw(ep, rx))
-			return 0;
-	} else {
-		if (PtlMEUnlink(rx->entry) != PTL_OK)
-			return 0;
-		ep->posted--;
-	}
-	rx->cancelled = rx->released = 1;
-	mfi_rx_release(ep, rx);
+	end(ep, rx, FI_ECANCELED);
 	return 0;
+}
+
+void mfi_rx_await(struct endpoint *ep)
+{
+	for (struct rx *batch = ep->rx_batches; batch; batch = batch->next)
+		for (unsigned int i = 1; i < BATCH; i++) {
+			struct rx *rx = &batch[i];
+
+			if (rx->landing == LANDS_NOWHERE || rx->parent ||
+			    rx->source.nid == PTL_NID_ANY)
+				continue;
+			if (mfi_await(ep, rank_of(rx->source)))
+				end(ep, rx, FI_EIO);
+		}
 }

@@ -322,14 +322,13 @@ void mfi_wait(struct endpoint *ep, int ms)
 	ptl_event_t event;
 	int queue, found;
 
-	if (ep->deferred && (ms < 0 || ms > PROBE_MS))
+	if (ms < 0 || ms > PROBE_MS)
 		ms = PROBE_MS;
-	found = PtlEQPoll(ep->queues, QUEUES, ms < 0 ? PTL_TIME_FOREVER : (ptl_time_t)ms, &event,
-			  &queue);
+	found = PtlEQPoll(ep->queues, QUEUES, (ptl_time_t)ms, &event, &queue);
 	if (found == PTL_OK || found == PTL_EQ_DROPPED)
 		dispatch(ep, (unsigned int)queue, &event);
-	else if (ep->deferred)
-		mfi_credit_probe(ep);
+	else
+		mfi_probe(ep);
 	if (ep->waiting)
 		mfi_post_waiting(ep);
 	if (ep->parked_work)

@@ -10,6 +10,7 @@
  *   queue.c      completion queues;  counter.c  counters;  event.c  event queues
  *   progress.c   events of Portals become completions
  *   credit.c     flow control: how much each peer may send
+ *   probe.c      peers that have died or closed their endpoint, and what fails because of it
  *   send.c       messages out;  parked.c  long ones beyond the slots
  *   post.c       receives, until they are posted;  receive.c  what comes into them;
  *                early.c  messages that came before their receive
@@ -40,7 +41,8 @@
 #define FETCH_BYTES     64u         /* changed and fetched by one Portals operation */
 #define ATOMIC_MOST     4096u       /* changed by one call */
 
-/* Slots of the event queues. RX_SLOTS is how many receives may be posted. */
+/* Slots of the event queues. No more receives than RX_SLOTS are posted, whatever entries the kernel
+ * has: see share_entries. */
 #define EARLY_SLOTS     8192u
 #define RX_SLOTS        16384u
 #define TX_RESERVE      128u        /* slots that long sends must leave free */
@@ -52,7 +54,7 @@
 #define PARKED_UNACKED  256u        /* those whose header may not have arrived */
 #define TX_PARTS        1024u       /* of all reads and writes under way */
 #define CREDIT_SLOTS    64u
-#define PROBE_MS        100         /* between two probes of peers for which sends wait */
+#define PROBE_MS        100         /* between two probes, while nothing comes */
 #define UNITS           (EARLY_SLOTS * 3 / 4)   /* of all windows; other slots: UNLINK */
 #define MANY_MOST       1024u       /* FI_MULTI_RECV buffers that are posted: one UNLINK each */
 #define UNIT_BYTES      1024u       /* of overflow memory that a credit unit stands for. With 256 a
@@ -180,7 +182,7 @@ struct rx {
 	                                   LANDS_NOWHERE: it is free */
 	unsigned int children;          /* LANDS_MANY: messages still being fetched into it */
 	int released;                   /* the kernel delivers no more into it */
-	int cancelled;                  /* it ends with FI_ECANCELED */
+	int failure;                    /* FI_* with which it ends when it is released; or 0 */
 	struct rx *parent;              /* the LANDS_MANY buffer that contains this one, or null */
 	struct rx *next;                /* free, or waiting for a match entry */
 	void *context;
@@ -209,7 +211,8 @@ struct tx {
 	struct counter *counter;        /* incremented at the end; or null */
 	struct cq *cq;
 	struct rx *rx;                  /* TX_PULL */
-	uint32_t rank, origin;          /* TX_PULL: the sender, and its slot */
+	uint32_t rank;                  /* TX_LONG: the receiver; TX_PULL: the sender */
+	uint32_t origin;                /* TX_PULL: the sender's slot */
 	void *copy;                     /* to free at its end, or null */
 	ptl_handle_md_t md;             /* to unlink then, or PTL_INVALID_HANDLE */
 	size_t length;
@@ -261,6 +264,7 @@ struct peer {
 	uint32_t granted;               /* its credit limit */
 	uint32_t told;                  /* the limit that it was last told */
 	uint32_t window;                /* most units under way */
+	int awaited;                    /* during mfi_probe: this rank waits for it */
 	struct early *first, *last;     /* its early messages */
 };
 
@@ -318,7 +322,8 @@ struct endpoint {
 	struct peer *peers;
 	uint32_t *limits;               /* credit limits, one word for each peer, which writes it */
 	struct peer *deferred;          /* peers for which sends wait */
-	int64_t probed_ms;              /* time of the last mfi_credit_probe that sent something */
+	int64_t probed_ms;              /* time of the last probes */
+	uint32_t probed;                /* the last awaited peer that was probed */
 	size_t injected_bytes;          /* of those sends, the injected ones' */
 	uint32_t units_free;            /* units in no window */
 	uint32_t window_least;
@@ -376,8 +381,9 @@ int mfi_getinfo(uint32_t version, const char *node, const char *service, uint64_
 /* domain.c */
 int mfi_domain(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain,
 	       void *context);
-/* Attaches the domain's regions to an interface that was initialised again. */
-void mfi_regions_attach(struct domain *domain);
+/* Attaches the domain's regions to an interface that was initialised again: PTL_OK, or the first
+ * error, after which it goes on. */
+int mfi_regions_attach(struct domain *domain);
 uint32_t mfi_look_up(const struct av *av, fi_addr_t address);
 /* The rank of an address, or UINT32_MAX. */
 static inline uint32_t mfi_rank(const struct endpoint *ep, fi_addr_t address)
@@ -469,9 +475,17 @@ void mfi_credit_taken(struct endpoint *ep, uint32_t rank, uint32_t units, uint64
 void mfi_credit_acked(struct endpoint *ep, uint32_t rank, uint32_t units);
 /* Starts deferred sends for which credit has come. */
 void mfi_credit_look(struct endpoint *ep);
-/* Finds out whether the peers for which sends wait still have an endpoint: an ack of a peer that has
- * none is an event. Nothing, if the last probe was less than PROBE_MS ago. */
-void mfi_credit_probe(struct endpoint *ep);
+
+/* probe.c */
+/* While nothing comes: finds peers that have ended, and fails what waits for those that have died.
+ * Nothing, if the last probe was less than PROBE_MS ago. */
+void mfi_probe(struct endpoint *ep);
+/* The peer is awaited. 0, or the FI_* with which operations that wait for it end. */
+static inline int mfi_await(struct endpoint *ep, uint32_t rank)
+{
+	ep->peers[rank].awaited = 1;
+	return ep->peers[rank].gone == FI_EIO ? FI_EIO : 0;
+}
 
 /* send.c */
 extern struct fi_ops_msg mfi_ops_msg;
@@ -490,6 +504,8 @@ void mfi_parked_acked(struct endpoint *ep, uint64_t number, size_t landed, int e
 /* Sets bytes at senders, and completes parked sends; or only the former. */
 void mfi_parked_look(struct endpoint *ep);
 void mfi_parked_tell(struct endpoint *ep);
+/* Awaits the receivers of parked sends; fails those of dead ones. */
+void mfi_parked_await(struct endpoint *ep);
 void mfi_parked_close(struct endpoint *ep);
 
 /* post.c: fi_recv and the like, fi_cancel */
@@ -504,6 +520,8 @@ ssize_t mfi_tagged_recvv(struct fid_ep *fid, const struct iovec *iov, void **des
 			 fi_addr_t src, uint64_t tag, uint64_t ignore, void *context);
 ssize_t mfi_tagged_recvmsg(struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags);
 ssize_t mfi_cancel(struct fid *fid, void *context);
+/* Awaits the sources that open receives name; fails the receives from dead ones. */
+void mfi_rx_await(struct endpoint *ep);
 void mfi_rx_close(struct endpoint *ep);
 /* A new receive, or null. */
 struct rx *mfi_rx_take(struct endpoint *ep);

@@ -46,8 +46,8 @@ void mfi_rx_release(struct endpoint *ep, struct rx *rx)
 {
 	if (!rx->released || rx->children)
 		return;
-	if (rx->cancelled) {
-		mfi_rx_fail(ep, rx, FI_ECANCELED);
+	if (rx->failure) {
+		mfi_rx_fail(ep, rx, rx->failure);
 		return;
 	}
 	*mfi_cq_slot(ep->rx_cq) = (struct fi_cq_tagged_entry){

@@ -81,8 +81,7 @@ static int start_one(struct endpoint *ep, const struct access *access, ptl_proce
  * does. */
 static size_t stretch(struct access *access, size_t left)
 {
-	size_t bytes = left, most = access->action == FETCH ? FETCH_BYTES :
-				    access->action == ATOMIC ? PTL_ATOMIC_LONGEST : SIZE_MAX;
+	size_t bytes = left, most = access->action == FETCH ? FETCH_BYTES : SIZE_MAX;
 	size_t local, remote, result;
 
 	if (left == 0)
@@ -156,17 +155,17 @@ ssize_t mfi_access(struct fid_ep *fid, struct access *access, void *copy)
 {
 	struct endpoint *ep = endpoint_of(fid);
 	int reads = access->action == READ || access->action == FETCH;
-	uint32_t rank = mfi_rank(ep, access->address);
+	uint32_t rank = ep->enabled ? mfi_rank(ep, access->address) : UINT32_MAX;
 	size_t bytes = remote_total(&access->remote);
 	struct iovec piece;
 	uint16_t slot;
 	struct tx *tx;
 	int error;
 
-	if (rank == UINT32_MAX || !ep->enabled || access->remote.count == 0) {
+	if (rank == UINT32_MAX || access->remote.count == 0) {
 		free(copy);
-		return rank == UINT32_MAX ? -FI_EADDRNOTAVAIL :
-		       ep->enabled ? -FI_EINVAL : -FI_EOPBADSTATE;
+		return !ep->enabled ? -FI_EOPBADSTATE :
+		       rank == UINT32_MAX ? -FI_EADDRNOTAVAIL : -FI_EINVAL;
 	}
 	slot = mfi_tx_take(ep, TX_RMA);
 	tx = &ep->tx[slot];

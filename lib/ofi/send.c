@@ -59,9 +59,10 @@ static int put(struct endpoint *ep, ptl_handle_md_t md, uint64_t at, size_t byte
 	return mfi_error(error);
 }
 
-/* Sets what the end of the send reports. */
-static void fill_in(struct endpoint *ep, struct tx *tx, const struct send *send)
+/* Sets the receiver, and what the end of the send reports. */
+static void fill_in(struct endpoint *ep, struct tx *tx, uint32_t rank, const struct send *send)
 {
+	tx->rank = rank;
 	tx->context = send->context;
 	tx->cq = ep->tx_cq;
 	tx->counter = ep->send_counter;
@@ -69,11 +70,12 @@ static void fill_in(struct endpoint *ep, struct tx *tx, const struct send *send)
 }
 
 /* Takes a slot for a send and fills it in. */
-static uint16_t take_slot(struct endpoint *ep, enum tx_kind kind, const struct send *send)
+static uint16_t take_slot(struct endpoint *ep, enum tx_kind kind, uint32_t rank,
+			  const struct send *send)
 {
 	uint16_t slot = mfi_tx_take(ep, kind);
 
-	fill_in(ep, &ep->tx[slot], send);
+	fill_in(ep, &ep->tx[slot], rank, send);
 	return slot;
 }
 
@@ -124,7 +126,7 @@ static int send_short(struct endpoint *ep, uint32_t rank, const struct send *sen
 			complete_at_once(ep, send);
 		return error;
 	}
-	slot = take_slot(ep, TX_SEND, send);
+	slot = take_slot(ep, TX_SEND, rank, send);
 	if (at == gathered || (send->flags & FI_INJECT)) {
 		ep->tx[slot].copy = malloc(buffer->bytes);
 		if (!ep->tx[slot].copy)
@@ -181,7 +183,7 @@ static int send_parked(struct endpoint *ep, uint32_t rank, const struct send *se
 		}
 		gather(buffer, base);
 	}
-	fill_in(ep, tx, send);
+	fill_in(ep, tx, rank, send);
 	origin = (uint64_t)(TX_SLOTS + number) << ORIGIN_SLOT_SHIFT | (uintptr_t)base;
 	error = put(ep, ep->asked, (uintptr_t)base, buffer->bytes, PTL_ACK_REQ, rank, bits, origin,
 		    header);
@@ -195,7 +197,7 @@ static int send_long(struct endpoint *ep, uint32_t rank, const struct send *send
 	uint64_t bits = send->bits | BITS_LONG;
 	uint64_t header = mfi_credit_header(ep, rank, send->data, bits);
 	const struct buffer *buffer = &send->buffer;
-	uint16_t slot = take_slot(ep, TX_LONG, send);
+	uint16_t slot = take_slot(ep, TX_LONG, rank, send);
 	uint64_t origin = (uint64_t)slot << ORIGIN_SLOT_SHIFT;
 	char *base = buffer->base;
 	int copied = !!(send->flags & FI_INJECT), error = 0;
@@ -359,13 +361,14 @@ static int still_waits(struct endpoint *ep, struct peer *peer)
 
 static ssize_t start(struct endpoint *ep, const struct send *send, fi_addr_t dest)
 {
-	uint32_t rank = mfi_rank(ep, dest);
+	uint32_t rank;
 	int error;
 
+	if (!ep->enabled)               /* it may have no address vector yet */
+		return -FI_EOPBADSTATE;
+	rank = mfi_rank(ep, dest);
 	if (rank == UINT32_MAX)
 		return -FI_EADDRNOTAVAIL;
-	if (!ep->enabled)
-		return -FI_EOPBADSTATE;
 	if (ep->peers[rank].deferred && still_waits(ep, &ep->peers[rank]))
 		return defer(ep, rank, send);
 	error = try(ep, rank, send);

@@ -1,30 +1,39 @@
 /*
- * collectives ROUNDS SEED MOST: every collective call of MPI, with random sizes, roots and
- * operations, against a serial model.
+ * collectives ROUNDS SEED MOST: every collective call of MPI 4.0 within a communicator, with random
+ * sizes, roots and operations, against a serial model.
  *
  * All ranks draw the same random numbers, and each element is a function of the call, its source
- * and target rank, and its index, so each rank knows what it must receive. Half of the calls are
- * nonblocking. Calls with displacements have gaps between their blocks, which must not change. At
- * most MOST elements go from one rank to another.
+ * and target rank, and its index, so each rank knows what it must receive. A third of the calls
+ * are nonblocking, a third persistent; some calls work in place. Calls with displacements have gaps
+ * between their blocks, which must not change. At most MOST elements go from one rank to another.
  */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define ELEMENT MPI_UINT64_T
 #define GAP     UINT64_C(0x6170616761706167)
 #define SIZES   (1L << 27)          /* an index beyond all elements, for drawing sizes */
 
-/* A call, or its nonblocking form and a wait. */
+/* A call, or its nonblocking or its persistent form and a wait. */
 #define CALL(name, nonblocking, ...) do { \
 	MPI_Request request_; \
 	what = #name; \
-	if (draw(2)) { \
+	switch (draw(3)) { \
+	case 0: \
+		MPI_##name(__VA_ARGS__); \
+		break; \
+	case 1: \
 		MPI_##nonblocking(__VA_ARGS__, &request_); \
 		MPI_Wait(&request_, MPI_STATUS_IGNORE); \
-	} else { \
-		MPI_##name(__VA_ARGS__); \
+		break; \
+	default: \
+		MPI_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &request_); \
+		MPI_Start(&request_); \
+		MPI_Wait(&request_, MPI_STATUS_IGNORE); \
+		MPI_Request_free(&request_); \
 	} \
 } while (0)
 
@@ -89,6 +98,15 @@ static void fill(long first, int count, int to)
 {
 	for (int i = 0; i < count; i++)
 		out[first + i] = value(rank, to, i);
+}
+
+/* The buffer to send from: `out`, or MPI_IN_PLACE, with its elements in the input buffer. */
+static const void *send_buffer(long elements)
+{
+	if (draw(2))
+		return out;
+	memcpy(in, out, elements * sizeof *in);
+	return MPI_IN_PLACE;
 }
 
 /* ---- one to all, all to one ---- */
@@ -203,11 +221,13 @@ static void allgatherv(void)
 static void alltoall(void)
 {
 	int n = draw_count();
+	const void *from;
 
 	begin((long)n * size);
 	for (int r = 0; r < size; r++)
 		fill((long)n * r, n, r);
-	CALL(Alltoall, Ialltoall, out, n, ELEMENT, in, n, ELEMENT, MPI_COMM_WORLD);
+	from = send_buffer((long)n * size);
+	CALL(Alltoall, Ialltoall, from, n, ELEMENT, in, n, ELEMENT, MPI_COMM_WORLD);
 	for (int r = 0; r < size; r++)
 		check_block((long)n * r, n, r, rank);
 }
@@ -296,10 +316,12 @@ static void reduce(void)
 static void allreduce(void)
 {
 	int n = draw_count(), o = draw(4);
+	const void *from;
 
 	begin(n);
 	fill(0, n, 0);
-	CALL(Allreduce, Iallreduce, out, in, n, ELEMENT, operations[o].op, MPI_COMM_WORLD);
+	from = send_buffer(n);
+	CALL(Allreduce, Iallreduce, from, in, n, ELEMENT, operations[o].op, MPI_COMM_WORLD);
 	check_reduced(n, o, size - 1, 0);
 }
 
@@ -321,11 +343,13 @@ static void reduce_scatter(void)
 static void reduce_scatter_block(void)
 {
 	int n = draw_count(), o = draw(4);
+	const void *from;
 
 	begin(n);
 	for (int r = 0; r < size; r++)
 		fill((long)n * r, n, r);
-	CALL(Reduce_scatter_block, Ireduce_scatter_block, out, in, n, ELEMENT, operations[o].op,
+	from = send_buffer((long)n * size);
+	CALL(Reduce_scatter_block, Ireduce_scatter_block, from, in, n, ELEMENT, operations[o].op,
 	     MPI_COMM_WORLD);
 	check_reduced(n, o, size - 1, rank);
 }
@@ -333,20 +357,24 @@ static void reduce_scatter_block(void)
 static void scan(void)
 {
 	int n = draw_count(), o = draw(4);
+	const void *from;
 
 	begin(n);
 	fill(0, n, 0);
-	CALL(Scan, Iscan, out, in, n, ELEMENT, operations[o].op, MPI_COMM_WORLD);
+	from = send_buffer(n);
+	CALL(Scan, Iscan, from, in, n, ELEMENT, operations[o].op, MPI_COMM_WORLD);
 	check_reduced(n, o, rank, 0);
 }
 
 static void exscan(void)
 {
 	int n = draw_count(), o = draw(4);
+	const void *from;
 
 	begin(n);
 	fill(0, n, 0);
-	CALL(Exscan, Iexscan, out, in, n, ELEMENT, operations[o].op, MPI_COMM_WORLD);
+	from = send_buffer(n);
+	CALL(Exscan, Iexscan, from, in, n, ELEMENT, operations[o].op, MPI_COMM_WORLD);
 	if (rank > 0)
 		check_reduced(n, o, rank - 1, 0);
 }

@@ -227,12 +227,73 @@ static void sums(struct ofi *o)
 		EQUAL(region[0], (uint64_t)ROUNDS * o->size);
 }
 
+/* Two writes to one word, without reading completions between them: the second one's value stays
+ * (WAW), and a read gets it (RAW). Some first writes are longer. */
+static void overwritten(struct ofi *o)
+{
+	enum { ROUNDS = 1000 };
+	static uint64_t first[512], seen[ROUNDS];
+	uint64_t *second = calloc(ROUNDS, sizeof(*second));
+	struct fi_cq_tagged_entry entry;
+
+	for (int i = 0; i < 512; i++)
+		first[i] = UINT64_MAX;
+	for (int i = 0; i < ROUNDS; i++) {
+		size_t count = i % 10 ? 1 : 512;
+
+		second[i] = (uint64_t)i;
+		OK(fi_atomic(o->ep, first, count, 0, o->right, 0, KEY, FI_UINT64, FI_ATOMIC_WRITE,
+			     &a));
+		OK(fi_atomic(o->ep, &second[i], 1, 0, o->right, (count - 1) * 8, KEY, FI_UINT64,
+			     FI_ATOMIC_WRITE, &a));
+		OK(fi_fetch_atomic(o->ep, 0, 1, 0, &seen[i], 0, o->right, (count - 1) * 8, KEY,
+				   FI_UINT64, FI_ATOMIC_READ, &a));
+		if (i % 50 == 49)
+			for (int ended = 0; ended < 150; ended++)
+				EQUAL(next(o->cq, &entry), 1);
+	}
+	for (int i = 0; i < ROUNDS; i++)
+		EQUAL(seen[i], i);
+	free(second);
+}
+
+/* A message sent after an atomic operation's completion comes after its result. */
+static void delivered(struct ofi *o)
+{
+	static const size_t counts[] = { 1, 100, 512 };
+	static uint64_t operands[512];
+	static uint32_t told;
+	struct fi_cq_tagged_entry entry;
+
+	for (int i = 0; i < 512; i++)
+		operands[i] = 1;
+	for (uint32_t round = 0; round < 150; round++) {
+		size_t count = counts[round % 3];
+
+		memset(region, 0, sizeof(region));
+		ofi_barrier();
+		OK(fi_trecv(o->ep, &told, 4, 0, o->left, 1, 0, &told));
+		OK(fi_atomic(o->ep, operands, count, 0, o->right, 0, KEY, FI_UINT64, FI_SUM, &a));
+		for (int ended = 0; ended < 2; ended++) {
+			EQUAL(next(o->cq, &entry), 1);
+			if (entry.op_context == &a)
+				OK(fi_tinject(o->ep, &round, 4, o->right, 1));
+			else
+				for (size_t i = 0; i < count; i++)
+					EQUAL(((volatile uint64_t *)region)[i], 1);
+		}
+		EQUAL(told, round);
+		ofi_barrier();
+	}
+}
+
 int main(void)
 {
 	static const struct ofi_case cases[] = {
 		{ "int8", int8 }, { "uint16", uint16 }, { "int32", int32 }, { "uint64", uint64 },
 		{ "floats", floats }, { "doubles", doubles }, { "compared", compared },
 		{ "pieces", pieces }, { "refused", refused }, { "sums", sums },
+		{ "overwritten", overwritten }, { "delivered", delivered },
 	};
 	struct fid_mr *mr, *read_only;
 	struct ofi o;

@@ -22,6 +22,8 @@
  *              come, for which new memory must be attached
  *   unread     rank 0 injects COUNT batches to each other rank, which has posted receives for them,
  *              and reads no completion. The long sends that it starts meanwhile all complete
+ *   hoard      the others inject COUNT messages for which rank 0 posts no receive, while it looks at
+ *              completions: its memory ends, and so does the job
  */
 #include "ofi.h"
 
@@ -449,11 +451,13 @@ static void memory(struct ofi *o)
 
 static void entries(struct ofi *o)
 {
-	enum { POSTED = 12000, EACH = 1000 };
+	enum { POSTED = 12000, ENTRIES = 10120, EACH = 1000 };
 	struct fi_cq_tagged_entry entry;
 
-	for (int i = 0; i < POSTED; i++)
+	for (int i = 0; i < POSTED; i++) {
+		EQUAL(o->ep->ops->rx_size_left(o->ep), i < ENTRIES ? ENTRIES - i : 0);
 		OK(fi_trecv(o->ep, in, EACH, 0, o->left, 1, 0, in));
+	}
 	ofi_barrier();
 	for (int i = 0; i < count; i++)
 		OK(fi_tsend(o->ep, out, EACH, 0, o->right, 2, out));
@@ -495,6 +499,16 @@ static void unread(struct ofi *o)
 	await_sends(o, sends);
 }
 
+static void hoard(struct ofi *o)
+{
+	struct fi_cq_tagged_entry entry;
+
+	for (int i = 0; i < count && o->rank > 0; i++)
+		inject(o, i % 1000, i, 1);
+	while (o->rank == 0)
+		EQUAL(fi_cq_read(o->cq, &entry, 1), -FI_EAGAIN);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -506,7 +520,7 @@ int main(int argc, char **argv)
 		{ "longest", longest }, { "scattered", scattered },
 		{ "everything", everything }, { "steps", steps },
 		{ "injects", injects }, { "memory", memory }, { "entries", entries },
-		{ "unread", unread },
+		{ "unread", unread }, { "hoard", hoard },
 	};
 	struct ofi o;
 

@@ -5,6 +5,9 @@
 #include "ofi.h"
 #include <rdma/fi_collective.h>
 
+#define ATOMIC_ORDER    (FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAR | \
+			 FI_ORDER_ATOMIC_WAW)
+
 /* fi_getinfo's result with one hint changed by `set`. */
 #define WITH(set, result) do { \
 	struct fi_info *hints = fi_allocinfo(), *found = 0; \
@@ -39,7 +42,9 @@ static void offered(struct ofi *o)
 	EQUAL(info->domain_attr->resource_mgmt, FI_RM_ENABLED);
 	EQUAL(info->domain_attr->data_progress, FI_PROGRESS_AUTO);
 	EQUAL(info->domain_attr->cq_data_size, 4);
-	CHECK(info->tx_attr->msg_order & FI_ORDER_SAS);
+	EQUAL(info->domain_attr->threading, FI_THREAD_DOMAIN);
+	EQUAL(info->tx_attr->msg_order & (FI_ORDER_SAS | ATOMIC_ORDER), FI_ORDER_SAS | ATOMIC_ORDER);
+	EQUAL(info->rx_attr->msg_order & ATOMIC_ORDER, ATOMIC_ORDER);
 	CHECK(!strcmp(info->fabric_attr->prov_name, "margay"));
 	EQUAL(info->src_addrlen, strlen(info->src_addr) + 1);
 	copy = fi_dupinfo(info);
@@ -87,6 +92,8 @@ static void hinted(struct ofi *o)
 	WITH(hints->addr_format = FI_ADDR_STR, 0);
 	WITH(hints->tx_attr->inject_size = 4096, 0);
 	WITH(hints->tx_attr->msg_order = FI_ORDER_SAS | FI_ORDER_RAW | FI_ORDER_WAW, 0);
+	WITH(hints->tx_attr->msg_order = ATOMIC_ORDER, 0);
+	WITH(hints->rx_attr->msg_order = ATOMIC_ORDER, 0);
 	WITH(hints->ep_attr->max_msg_size = 1 << 30, 0);
 	/* Unknown names */
 	WITH(hints->caps = FI_SOURCE, -FI_ENODATA);
@@ -274,6 +281,7 @@ static void incomplete(struct ofi *o)
 	struct fid_cq *cq;
 	struct fi_cq_tagged_entry entry;
 	char byte = 1;
+	uint64_t word = 1;
 
 	ofi_close_ep(o);
 	OK(fi_cq_open(o->domain, &attr, &cq, 0));
@@ -281,6 +289,14 @@ static void incomplete(struct ofi *o)
 	EQUAL(fi_cq_sread(cq, &entry, 1, 0, 1), -FI_EAGAIN);
 	OK(fi_endpoint(o->domain, o->info, &o->ep, 0));
 	EQUAL(fi_enable(o->ep), -FI_ENOAV);
+	EQUAL(fi_tsend(o->ep, &byte, 1, 0, 0, 1, 0), -FI_EOPBADSTATE);
+	EQUAL(fi_tinject(o->ep, &byte, 1, 0, 1), -FI_EOPBADSTATE);
+	EQUAL(fi_trecv(o->ep, &byte, 1, 0, 0, 1, 0, 0), -FI_EOPBADSTATE);
+	EQUAL(fi_write(o->ep, &byte, 1, 0, 0, 0, 1, 0), -FI_EOPBADSTATE);
+	EQUAL(fi_read(o->ep, &byte, 1, 0, 0, 0, 1, 0), -FI_EOPBADSTATE);
+	EQUAL(fi_atomic(o->ep, &word, 1, 0, 0, 0, 1, FI_UINT64, FI_SUM, 0), -FI_EOPBADSTATE);
+	EQUAL(fi_compare_atomic(o->ep, &word, 1, 0, &word, 0, &word, 0, 0, 0, 1, FI_UINT64,
+				FI_CSWAP, 0), -FI_EOPBADSTATE);
 	OK(fi_ep_bind(o->ep, &o->av->fid, 0));
 	EQUAL(fi_enable(o->ep), -FI_ENOCQ);
 	OK(fi_ep_bind(o->ep, &cq->fid, FI_SEND));

@@ -1,0 +1,63 @@
+/*
+ * Peers that have died or closed their endpoint. The kernel reports that of operations under way only,
+ * so a rank that waits while nothing comes probes the peers that it waits for: a probe is an empty put
+ * with an ack. The entry of a living endpoint sends none; otherwise an ack with the reason comes
+ * (progress.c). Then sends that wait for credit fail (send.c). If the peer has died, so do the
+ * receives that name it and the long sends whose header it has. Called by the application's one
+ * thread, when it waits.
+ */
+#include "provider.h"
+
+/* Without room the next probe is soon enough. */
+static void probe(const struct endpoint *ep, const struct peer *peer)
+{
+	PtlPutRegion(ep->asked, 0, 0, PTL_ACK_REQ, peer->process, PORTAL_CREDIT, 0, 0, 0, 0);
+}
+
+/* Awaits the receivers of long sends whose header has arrived; fails those of dead ones. */
+static void await_receivers(struct endpoint *ep)
+{
+	for (uint16_t slot = 0; slot < TX_SLOTS; slot++) {
+		struct tx *tx = &ep->tx[slot];
+
+		if (tx->kind != TX_LONG || !tx->acked || !mfi_await(ep, tx->rank))
+			continue;
+		tx->error = FI_EIO;
+		mfi_tx_end(ep, slot);
+	}
+}
+
+/* Probes the next one of the awaited peers: with all of them in one go, many idle ranks would keep each
+ * other busy. */
+static void probe_next(struct endpoint *ep)
+{
+	int probed = 0;
+
+	for (uint32_t i = 0; i < ep->domain->ranks; i++) {
+		uint32_t rank = (ep->probed + 1) % ep->domain->ranks;
+		struct peer *peer = &ep->peers[rank];
+
+		if (!probed) {
+			ep->probed = rank;
+			probed = peer->awaited && peer->gone != FI_EIO;
+			if (probed)
+				probe(ep, peer);
+		}
+		peer->awaited = 0;
+	}
+}
+
+void mfi_probe(struct endpoint *ep)
+{
+	int64_t now = mfi_now_ms();
+
+	if (now - ep->probed_ms < PROBE_MS)
+		return;
+	ep->probed_ms = now;
+	for (const struct peer *peer = ep->deferred; peer; peer = peer->next_deferred)
+		probe(ep, peer);
+	mfi_rx_await(ep);
+	mfi_parked_await(ep);
+	await_receivers(ep);
+	probe_next(ep);
+}

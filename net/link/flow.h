@@ -35,9 +35,9 @@ enum tx_flag {
 	TX_MEASURED = 0x04         /* srtt and rttvar are valid */
 };
 
-/* The sending half of a flow. Written by message.c, transmit.c, ack.c, timer.c and clock.c, and by
- * receive.c when the peer's incarnation becomes known; flow_reset resets both halves. The first
- * frame of the maps is una. */
+/* The sending half of a flow. Written by message.c, transmit.c, ack.c, timer.c and clock.c, by
+ * flow.c (ready_next), and by receive.c when the peer's incarnation becomes known; flow_reset
+ * resets both halves. The first frame of the maps is una. */
 struct flow_tx {
 	frame_map sacked;          /* frames that have arrived; bit 0: frame una is an announcement
 	                              that has arrived and waits for its payload */

@@ -473,4 +473,40 @@ static inline enum link_lane flow_lane(const struct flow *flow)
 	return flow->flags & FLOW_LANE ? LINK_ANSWERS : LINK_REQUESTS;
 }
 
+/* ---- what a flow has received ---- */
+
+/* 1: an announced message waits for its payload. */
+static inline int assembly_waits(const struct assembly *assembly)
+{
+	return assembly->received != assembly->parts;
+}
+
+/* 1: frame `expected` is an announcement that has arrived and waits for its payload. */
+static inline int flow_waits(const struct link *link, const struct flow *flow)
+{
+	const struct assembly *assembly;
+
+	if (flow->rx.assembly == NO_RECORD)
+		return 0;
+	assembly = assembly_at(link, flow->rx.assembly);
+	return assembly_waits(assembly) && assembly->first == flow->rx.expected;
+}
+
+/* 1: a cumulative acknowledgement describes all that this flow has received, so frames of the
+ * other lane can carry it. */
+static inline int flow_is_cumulative(const struct link *link, const struct flow *flow)
+{
+	return !(flow->rx.arrived | flow->rx.refused) && !flow_waits(link, flow);
+}
+
+/* A frame that is sent now carries this flow's acknowledgement: open the receive window to the
+ * peer's share of the card's ring, and cancel the pending bare acknowledgement. */
+static inline void flow_piggyback(struct flow *flow, uint8_t share)
+{
+	if (flow->rx.window < share)
+		flow->rx.window = share;
+	flow->rx.unacked = 0;
+	flow->rx.flags &= (uint8_t)~(RX_ACK_TIMER | RX_ACK_NOW);
+}
+
 #endif

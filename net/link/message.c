@@ -4,7 +4,6 @@
  * acknowledged or has failed, and the card has read all of its frames. See link.h.
  */
 #include "internal.h"
-#include "wire_fast.h"
 
 /* In a record: a plain put's header, which ends where the payload begins. */
 #define PUT_AT (offsetof(struct send, message.payload) - LINK_PUT_BYTES)
@@ -257,13 +256,13 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 	send->length = bytes;
 	flow->tx.head = flow->tx.tail = (uint16_t)index;
 	flow->tx.sends = 1;
-	ack_piggyback(flow, link->ring_share);
+	flow_piggyback(flow, link->ring_share);
 	fast = (struct wire_fast){ .incarnations = flow->incarnations << 32 | flow->incarnations >> 32,
 				   .sequence = flow->tx.next, .ack = flow->rx.expected,
 				   .window = flow->rx.window };
 	/* The lane of answers, if its acknowledgement has changed. */
-	if (flow[1].rx.unacked && ack_is_cumulative(link, flow + 1)) {
-		ack_piggyback(flow + 1, link->ring_share);
+	if (flow[1].rx.unacked && flow_is_cumulative(link, flow + 1)) {
+		flow_piggyback(flow + 1, link->ring_share);
 		fast.other_ack = flow[1].rx.expected;
 		fast.other_window = flow[1].rx.window;
 	}

@@ -352,7 +352,7 @@ void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence)
 {
 	flow->rx.refused |= 1ULL << (sequence - flow->rx.expected);
 	/* During a turn records become free only as long messages end, which takes longer. */
-	if (!reassemble_waits(link, flow))
+	if (!flow_waits(link, flow))
 		timer_ack(link, flow, link->bulk.flow == NO_FLOW ?
 			  link->config.again_delay : link->config.least_timeout);
 }
@@ -360,14 +360,14 @@ void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence)
 /* Whether frame `expected` waits for its payload and no frame is missing behind it. */
 static int is_gapless(const struct link *link, const struct flow *flow)
 {
-	return (flow->rx.arrived & (flow->rx.arrived + 1)) == 0 && reassemble_waits(link, flow);
+	return (flow->rx.arrived & (flow->rx.arrived + 1)) == 0 && flow_waits(link, flow);
 }
 
 /* Frame `expected` has arrived: move `expected` to the next missing frame, at most by a window, and
  * end messages. Returns REFUSED if the user was busy for a message from the stash. */
 static int advance(struct link *link, struct flow *flow)
 {
-	while (!reassemble_waits(link, flow)) {
+	while (!flow_waits(link, flow)) {
 		int more = flow->rx.arrived & 1;
 
 		flow->rx.arrived >>= 1;
@@ -394,7 +394,7 @@ static void accept_frame(struct link *link, struct flow *flow, int in_order)
 	if (is_refused)
 		reassemble_refuse(link, flow, flow->rx.expected);
 	/* Refused frames may come now: request them at once. A gap, too, is reported at once. */
-	if ((in_order && !is_refused && flow->rx.refused && !reassemble_waits(link, flow)) ||
+	if ((in_order && !is_refused && flow->rx.refused && !flow_waits(link, flow)) ||
 	    (flow->rx.arrived && !is_gapless(link, flow)))
 		frame_ack(link, flow);
 	else
@@ -441,9 +441,9 @@ void reassemble(struct link *link, struct flow *flow, const struct wire *wire)
 
 	if (is_before(wire->sequence, flow->rx.expected) ||
 	    (at > 0 && at < flow->rx.window && at < MAPPED && flow->rx.arrived >> (at - 1) & 1) ||
-	    (at == 0 && reassemble_waits(link, flow))) {
+	    (at == 0 && flow_waits(link, flow))) {
 		count(link, LINK_DUPLICATES);
-		if (reassemble_waits(link, flow))
+		if (flow_waits(link, flow))
 			bulk_request_turn(link, flow->rx.assembly);
 		frame_ack(link, flow);
 		return;

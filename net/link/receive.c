@@ -6,7 +6,6 @@
  * card has read, is here, too.
  */
 #include "internal.h"
-#include "wire_fast.h"
 
 static void count_bad(struct link *link, enum wire_result result)
 {

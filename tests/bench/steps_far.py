@@ -43,7 +43,7 @@ FUNCTIONS = {
     "handle_short": "order",
     "handle_fast": "order", "receive_fast": "order", "wire_fast_source": "order",
     "is_quiet": "order", "transmit": "order", "flow_ready": "order",
-    "reassemble_waits": "order", "flow_has_gap": "order",
+    "flow_waits": "order", "flow_has_gap": "order",
     # records for messages and frames, and the window
     "record_alloc": "buffers", "record_free": "buffers", "has_room": "buffers",
     "link_has_room": "buffers", "link_send": "buffers", "may_send": "buffers",
@@ -61,7 +61,7 @@ FUNCTIONS = {
     "holes": "faults",
     "reassemble_acknowledge": "faults", "frame_acknowledge": "faults",
     "ack_cumulative": "faults", "apply_other_ack": "faults", "ack_is_valid": "faults",
-    "other_ack_is_valid": "faults", "ack_is_cumulative": "faults", "ack_piggyback": "faults",
+    "other_ack_is_valid": "faults", "flow_is_cumulative": "faults", "flow_piggyback": "faults",
     "is_current": "faults", "timer_by": "faults", "timer_move": "faults",
     "note_sent": "faults", "note_resent": "faults", "frame_ack": "faults",
     "send_end": "faults",

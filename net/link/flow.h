@@ -44,7 +44,8 @@ struct flow_tx {
 	frame_map lost;            /* frames to retransmit */
 	frame_map resent;          /* frames retransmitted that count as under way again */
 	uint32_t una, next;        /* oldest frame not acknowledged, first frame not yet sent */
-	uint32_t recover;          /* `next` at the last retransmission */
+	uint32_t after_resend;     /* first frame sent after the last retransmission, but at least
+	                              una - LOSSLESS_FRAMES (ack.c) */
 	uint32_t timed_at;         /* when the frame `timed` was sent */
 	uint32_t resend_at;        /* when the retransmission timer expires */
 	uint16_t srtt, rttvar;     /* smoothed round trip and its deviation, in 8 units */
@@ -265,7 +266,7 @@ struct bulk {
 	struct nic *nic;           /* the bulk card, or null */
 	uint8_t copied;            /* 1: the granted parts come by the ordinary card */
 	uint8_t tries;             /* timeouts in this turn since the last part arrived */
-	uint8_t patience;          /* doublings of the timeouts in this turn */
+	uint8_t backoff;           /* doublings of the timeouts in this turn */
 	uint8_t full;              /* 1: the bulk card's transmit ring is full */
 	uint32_t flow;             /* the flow that has the turn, and so sends parts of long messages
 	                              to this node; or NO_FLOW */

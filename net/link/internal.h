@@ -301,7 +301,7 @@ static inline int other_ack_is_valid(struct flow *flow, uint32_t ack, uint32_t w
 /* ---- bulk_land.c ---- */
 
 /* A BULK frame has arrived on the ordinary card. */
-void bulk_pulled(struct link *link, struct flow *flow, const struct wire *wire);
+void bulk_accept_part(struct link *link, struct flow *flow, const struct wire *wire);
 /* The flow's peer is lost: withdraw its buffers and its request for a turn. */
 void bulk_lose(struct link *link, struct flow *flow);
 /* The turn's timer has expired. */

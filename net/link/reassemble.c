@@ -129,7 +129,7 @@ static int unstash(struct link *link, struct flow *flow)
 /* ---- messages in several frames ---- */
 
 /* Whether a message has begun, but its announcement was refused and must come again. */
-static int is_closed(const struct assembly *assembly)
+static int is_unannounced(const struct assembly *assembly)
 {
 	return assembly->announced && assembly->taken && assembly->parts == 0;
 }
@@ -152,7 +152,7 @@ static int may_write(struct link *link, const struct flow *flow, struct assembly
 		uint64_t from = assembly->announced && !earlier->announced ? 0 : at;
 		struct memory memory, others;
 
-		if (is_closed(earlier))
+		if (is_unannounced(earlier))
 			return 0;
 		if (is_written(earlier) || from == at + bytes)
 			continue;
@@ -209,7 +209,7 @@ static int place_fragment(struct link *link, struct flow *flow, const struct wir
 			index = assembly->next;
 			continue;
 		}
-		if (is_closed(assembly) && wire->announce &&
+		if (is_unannounced(assembly) && wire->announce &&
 		    wire->length - wire->bytes == assembly->length &&
 		    wire->offset == assembly->fragment)
 			return place_announced(link, flow, index, wire);

@@ -63,7 +63,7 @@ static void note_resent(struct link *link, struct flow *flow, uint32_t sequence)
 
 	flow->tx.lost &= ~bit;
 	flow->tx.resent |= bit;
-	flow->tx.recover = flow->tx.next;
+	flow->tx.after_resend = flow->tx.next;
 	if ((flow->tx.flags & TX_TIMED) && flow->tx.timed == (uint16_t)sequence)
 		flow->tx.flags &= (uint8_t)~TX_TIMED;
 	count(link, LINK_RESENT);
@@ -246,7 +246,7 @@ static int send_frame(struct link *link, struct flow *flow)
 	result = frame_send(link, link->nic, cookie, send, pieces, n);
 	if (result == NIC_FULL)
 		return NIC_FULL;
-	count(link, LINK_DATA_OUT);
+	link->counters[LINK_DATA_OUT] += result == NIC_OK;
 	if (again)
 		note_resent(link, flow, sequence);
 	else

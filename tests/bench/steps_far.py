@@ -54,6 +54,7 @@ FUNCTIONS = {
     "transmitted": "buffers",
     "frame_send": "buffers", "reserve": "buffers", "unreserve": "buffers",
     "link_reserve": "buffers", "link_unreserve": "buffers", "release": "buffers",
+    "init_send": "buffers", "init_put": "buffers",
     # needed only because frames may be lost, damaged, or of another life
     "wire_checksum": "faults", "wire_mixed": "faults", "wire_folded": "faults",
     "port_crc32c": "faults", "by_instruction": "faults",
@@ -78,7 +79,8 @@ PLACES = {
 # The longest prefix of a file's name counts.
 FILES = {
     "drivers/": "driver",
-    "net/link/": "frame", "net/link/timer.c": "faults", "net/link/crc.c": "faults",
+    "net/link/": "frame", "net/link/timer.c": "faults", "net/link/clock.c": "faults",
+    "net/link/crc.c": "faults",
     "net/link/ack.c": "faults", "net/link/reassemble.c": "order", "net/link/siphash.": "faults",
     "net/frames/": "frame", "net/port.h": "frame", "net/nic.h": "driver",
     "kernel/memory/memory.c": "driver",  # physical addresses for cards: used by drivers only

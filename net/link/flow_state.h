@@ -31,13 +31,12 @@
 	X(OPEN,   SEND,        OPEN,   "the message is queued behind the others") \
 	X(OPEN,   ACKED_SOME,  OPEN,   "messages end; the timer restarts") \
 	X(OPEN,   ACKED_ALL,   IDLE,   "messages end; the timer stops") \
-	X(OPEN,   OVERTAKEN,   REPAIR, "frames that three later ones overtook are marked lost; " \
-	  "one is enough if at most three are under way") \
+	X(OPEN,   OVERTAKEN,   REPAIR, "frames that three later ones overtook are marked lost " \
+	  "(one is enough if at most three are under way)") \
 	X(OPEN,   REFUSED,     REPAIR, "frames that the peer refused are marked lost") \
 	X(OPEN,   TIMEOUT,     REPAIR, "the first 64 under way are marked lost; congestion " \
 	  "window 1, unless the oldest is an announcement that waits") \
-	X(OPEN,   RESET,       REPAIR, "it says the peer's incarnation, unknown until then: the " \
-	  "first 64 under way, which did not name it, are marked lost") \
+	X(OPEN,   RESET,       REPAIR, "the first 64 did not name the peer's life: marked lost") \
 	X(REPAIR, SEND,        REPAIR, "the message is queued; no new frame leaves") \
 	X(REPAIR, ACKED_SOME,  REPAIR, "messages end; frames that had arrived are unmarked") \
 	X(REPAIR, ACKED_LOST,  OPEN,   "the marked frames had arrived after all; others have not") \

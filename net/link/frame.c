@@ -14,10 +14,7 @@ static uint8_t waiting_share(const struct link *link)
 {
 	uint32_t most = link->assemblies.limit / (2u * link->sharers + 2);
 
-	if (most > WAITING_WINDOW)
-		most = WAITING_WINDOW;
-	if (most < 2)
-		most = 2;
+	most = most < 2 ? 2 : most > WAITING_WINDOW ? WAITING_WINDOW : most;
 	return (uint8_t)(link->ring_share < most ? link->ring_share : most);
 }
 

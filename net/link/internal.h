@@ -215,15 +215,13 @@ static inline void bulk_note_data(struct link *link, const struct flow *flow, ui
 void bulk_request_turn(struct link *link, uint32_t assembly);
 /* Send all grants that are possible now; begin and end turns as needed. When a part has `landed`
  * fewer grants are sent, of more parts each. */
-__attribute__((noinline))
-void bulk_run(struct link *link, int landed);
+__attribute__((noinline)) void bulk_run(struct link *link, int landed);
 
 /* ---- message.c ---- */
 
 /* Queue the plain put in this room, which is in the next free record or in a batch. Returns as
  * link_fast_send does: 1 if the put has joined a batch that is still delayed. */
-__attribute__((noinline))
-int send_fast(struct link *link, struct link_room room, uint32_t bytes);
+__attribute__((noinline)) int send_fast(struct link *link, struct link_room room, uint32_t bytes);
 /* An unsignalled message is acknowledged and the card is done with it: free its record. */
 static inline void message_free(struct link *link, struct send *send, uint32_t index)
 {

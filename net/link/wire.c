@@ -134,12 +134,6 @@ int wire_follows(const uint8_t *first, const uint8_t *frame, uint32_t bytes)
 	       wire_get(frame + WIRE_TYPE, n) == wire_get(first + WIRE_TYPE, n);
 }
 
-/* Whether frames of this kind carry acknowledgements. */
-static int acknowledges(uint32_t kind)
-{
-	return kind == WIRE_KIND_MSG || kind == WIRE_KIND_GRANT;
-}
-
 /* A valid fragment is within its message, and not empty unless the message is. */
 static int is_fragment(const struct wire *wire)
 {
@@ -213,7 +207,9 @@ static int has_part(uint32_t kind)
  * nothing, and so would never learn of a larger one. */
 static int is_sound(const struct wire *wire)
 {
-	if (wire->source == 0 || (wire->window == 0 && acknowledges(wire->kind)))
+	int acknowledges = wire->kind == WIRE_KIND_MSG || wire->kind == WIRE_KIND_GRANT;
+
+	if (wire->source == 0 || (acknowledges && wire->window == 0))
 		return 0;
 	switch (wire->kind) {
 	case WIRE_KIND_MSG:

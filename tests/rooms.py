@@ -206,6 +206,51 @@ def file_circles(uses: Iterable[tuple[Path, Path, str]]) -> list[str]:
     return circle(found)
 
 
+# ---- the list of files in net/link/internal.h ----
+
+LINK = ROOT / "net" / "link"
+
+
+def ladder() -> dict[str, int]:
+    """The files in that list, each with its line."""
+    comment = (LINK / "internal.h").read_text(encoding="utf-8").split("*/")[0]
+    return {name: line for line, text in enumerate(comment.splitlines())
+            for name in re.findall(r"\b\w+\.c\b", text)}
+
+
+def sections() -> Iterator[tuple[str, str]]:
+    """The lines of code of the link's internal headers, each with the file of its section."""
+    for header in ("internal.h", "bulk.h"):
+        name = ""
+        for text in (LINK / header).read_text(encoding="utf-8").splitlines():
+            found = re.match(r"/\* ---- (\w+\.c) ---- \*/", text)
+            name = found[1] if found else name
+            if name and not re.match(r"\s*(/\*| \*)", text):
+                yield name, re.sub(r"__attribute__\(\(\w+\)\) ?", "", text)
+
+
+def link_uses() -> Iterator[tuple[str, str, str]]:
+    """What the link's files use of each other, as calls() tells; inline functions too."""
+    for path, target, name in calls(sources()):
+        if path.parent == LINK and target.parent == LINK:
+            yield path.name, target.name, name
+    files = {found[1]: name for name, text in sections()
+             if (found := re.match(r"(?:\w.*[ *])?(\w+)\(", text))}
+    bodies = [(name, text) for name, text in sections() if text.startswith("\t")]
+    for path in LINK.glob("*.c"):
+        bodies.append((path.name, re.sub(r"(?s)/\*.*?\*/", "", path.read_text(encoding="utf-8"))))
+    for user, text in bodies:
+        for name in set(re.findall(r"\b(\w+)\(", text)) & set(files):
+            yield user, files[name], name
+
+
+def up_the_ladder(uses: Iterable[tuple[str, str, str]]) -> list[str]:
+    """Uses of a file that is not below the user's line in the list."""
+    lines = ladder()
+    return sorted({f"{path} uses {name} of {target}" for path, target, name in uses
+                   if path != target and lines[target] <= lines[path]})
+
+
 # Prefixes of several rooms: system calls, and the boot code's kernel_main and kernel_stack.
 SHARED_PREFIXES = {"sys", "kernel"}
 
@@ -378,6 +423,7 @@ def main() -> int:
              for text in violations(path, path.read_text(encoding="utf-8"))]
     wrong += upward(calls(files)) + circle(LAYERS)
     wrong += [f"{name} calls in a circle" for name in file_circles(calls(files))]
+    wrong += up_the_ladder(link_uses())
     print("\n".join(wrong) or "every room keeps to its rules")
     return bool(wrong)
 

@@ -89,6 +89,18 @@ def test_files_of_the_link_call_in_no_circle():
         "net/link/ack.c", "net/link/receive.c"]
 
 
+def test_files_of_the_link_call_down_their_list():
+    """The list in net/link/internal.h: also by inline functions, which no object shows."""
+    assert set(rooms.ladder()) == {path.name for path in rooms.LINK.glob("*.c")}
+    uses = set(rooms.link_uses())
+    assert {("frame.c", "batch.c", "batch_pieces"), ("receive.c", "transmit.c", "transmit"),
+            ("transmit.c", "bulk_send.c", "bulk_can_send")} <= uses
+    assert rooms.up_the_ladder(uses) == []
+    wrong = [("frame.c", "reassemble.c", "any"), ("timer.c", "flow.c", "any")]
+    assert rooms.up_the_ladder(wrong) == ["frame.c uses any of reassemble.c",
+                                          "timer.c uses any of flow.c"]
+
+
 def test_picture_is_of_this_source():
     assert rooms.PICTURE.read_text(encoding="utf-8") == rooms.draw(rooms.arrows(FILES)), \
         "the rooms use each other otherwise than docs/rooms.svg says: run tests/rooms.py --draw"

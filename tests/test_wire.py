@@ -418,10 +418,13 @@ def test_aggregates(tool, each, key, data):
     assert tool.split_aggregate(wrong) == frames.split_aggregate(wrong)
 
 
+STATES = (ROOT / "net" / "link" / "flow_state.h").read_text(encoding="utf-8")
+
+
 def rows(table: str) -> list[list[str]]:
     """The rows of a table of net/link/flow_state.h: the arguments of each X()."""
-    source = (ROOT / "net" / "link" / "flow_state.h").read_text(encoding="utf-8")
-    body = source[source.index(f"#define {table}(X)"):].split("\n\n", 1)[0]
+    body = STATES[STATES.index(f"#define {table}(X)"):].split("\n\n", 1)[0]
+    body = re.sub(r'"\s*\\\s*"', "", body)         # a text in several lines
     found = re.findall(r'X\(([^"]*)"(.*?)"\)', body)
     return [[*(word.strip() for word in words.split(",")[:-1]), said] for words, said in found]
 
@@ -432,3 +435,12 @@ def test_page_has_the_states_of_a_flow(table, columns):
     assert len(found) > columns and all(len(row) == columns for row in found)
     page = (ROOT / "docs" / "wire.md").read_text(encoding="utf-8")
     assert "".join(f"| {' | '.join(row)} |\n" for row in found) in page
+
+
+def test_drawing_has_the_states_of_a_flow():
+    """The arrows drawn in flow_state.h are the rows of its table that lead to another state."""
+    drawn = {(state, event, after)
+             for state, events, after in re.findall(r"(?m)^ \* +(\w+) +-- (.*) --> (\w+)$", STATES)
+             for event in events.split(", ")}
+    assert drawn == {(state, event, after) for state, event, after, _ in rows("FLOW_TRANSITIONS")
+                     if state != after}

@@ -49,13 +49,13 @@
 	X(FORGED,          forged,          "frames without the job's key") \
 	X(GHOSTS,          ghosts,          "frames of or for an earlier life of a node") \
 	X(FRAMES_BAD,      frames_bad,      "frames that no sender of ours sends") \
-	X(FRAMES_EARLY,    frames_early,    "frames dropped because what comes before was missing") \
+	X(FRAMES_EARLY,    frames_early,    "frames that came too early and must come again") \
 	X(FRAMES_REFUSED,  frames_refused,  "frames refused for want of a record; they come again") \
 	X(TIMEOUTS,        timeouts,        "times that a timer found frames unacknowledged") \
 	X(CARD_FULL,       card_full,       "times that a frame waited for room on a card") \
 	X(PEERS_LOST,      peers_lost,      "times that everything with a node was given up") \
 	X(PARTS_PLACED,    parts_placed,    "parts of long messages that a card put in their place") \
-	X(PARTS_PULLED,    parts_pulled,    "parts of long messages that were asked for and copied") \
+	X(PARTS_PULLED,    parts_pulled,    "parts of long messages that no card put in place: copied") \
 	X(PARTS_MOVED,     parts_moved,     "parts of long messages that were copied to their place") \
 	X(PARTS_MISPLACED, parts_misplaced, "frames that a card put in the place of another") \
 	X(POOL_ME_HIGH,    pool_me_high,    "match entries in use at most") \

@@ -60,7 +60,7 @@ static uint32_t steady;            /* such polls in a row, each at most STEADY_N
                                       before; at most STEADY */
 static uint64_t slack_ns = SLACK_NS; /* see above */
 static uint64_t copied;            /* bytes that messages to this node itself had copied by then */
-static bool flooded;               /* frames are left for which no interrupt will come */
+static bool frames_left;           /* frames are left for which no interrupt will come */
 
 static void interrupts(bool on)
 {
@@ -219,8 +219,8 @@ static struct frames_next_poll next_poll(uint64_t late)
 	struct frames_next_poll next = frames_next_poll(link_frames, late);
 	uint64_t card;
 
-	if (__builtin_expect(flooded || nic->silent, 0)) {
-		card = polled_ns + (flooded ? FLOOD_NS : SILENT_NS);
+	if (__builtin_expect(frames_left || nic->silent, 0)) {
+		card = polled_ns + (frames_left ? FLOOD_NS : SILENT_NS);
 		if (card < next.at)
 			next.at = card;
 	}
@@ -296,7 +296,7 @@ bool link_frames_rest(void)
 		interrupts(true);
 	if ((!alert && link_frames_poll()) || frames_pending(link_frames) != pending)
 		return false;
-	flooded = false;
+	frames_left = false;
 	return true;
 }
 
@@ -308,7 +308,7 @@ static void poll_until_alert(void)
 
 	while (!alert && polls++ < MOST_POLLS)
 		link_frames_poll();
-	flooded = !alert;
+	frames_left = !alert;
 }
 
 void link_frames_resume(void)

@@ -55,9 +55,9 @@ static void advance(struct link *link, struct flow *flow, uint32_t n)
 	flow->tx.timeouts = 0;
 	if (flow_has_gap(flow))
 		shift_maps(flow, n);
-	if (!is_before(flow->tx.una, flow->tx.recover + LOSSLESS_FRAMES)) {
-		/* keep `recover` at a fixed distance, as sequence numbers wrap */
-		flow->tx.recover = flow->tx.una - LOSSLESS_FRAMES;
+	if (!is_before(flow->tx.una, flow->tx.after_resend + LOSSLESS_FRAMES)) {
+		/* keep `after_resend` at a fixed distance, as sequence numbers wrap */
+		flow->tx.after_resend = flow->tx.una - LOSSLESS_FRAMES;
 		grow(flow, n);
 	} else if (flow->tx.cwnd < MAPPED) {
 		grow(flow, n);
@@ -86,12 +86,12 @@ static void advance(struct link *link, struct flow *flow, uint32_t n)
 static uint64_t holes(struct flow *flow, uint64_t refused)
 {
 	uint32_t under_way = flow->tx.next - flow->tx.una, later = DUP_THRESHOLD;
-	uint32_t since = flow->tx.recover - flow->tx.una;
+	uint32_t since = flow->tx.after_resend - flow->tx.una;
 	uint64_t top = flow->tx.sacked | refused;
 
 	if (under_way <= DUP_THRESHOLD || refused)
 		later = 1;
-	if (is_before(flow->tx.recover, flow->tx.una))
+	if (is_before(flow->tx.after_resend, flow->tx.una))
 		since = 0;
 	if ((uint32_t)__builtin_popcountll(top & ~bits(since)) >= later ||
 	    (refused & flow->tx.resent))

@@ -21,7 +21,7 @@
 #define LOSSY_POSTED  16u          /* most buffers posted after a loss: a lost part is sent again
                                       behind those that were granted, and all these are moved */
 #define FEW_POSTED    8u           /* buffers posted at which more are posted and granted */
-#define MOST_PATIENCE 3u           /* most doublings of the timeouts of a turn, one for each turn
+#define MOST_BACKOFF 3u           /* most doublings of the timeouts of a turn, one for each turn
                                       in which nothing arrived */
 #define MOST_PASSES   8u           /* most doublings of the backoff before another turn */
 
@@ -33,11 +33,11 @@ static uint32_t least_of(uint32_t a, uint32_t b)
 uint64_t bulk_timeout(const struct link *link)
 {
 	const struct bulk *bulk = &link->bulk;
-	uint64_t most = link->config.most_timeout << bulk->patience;
+	uint64_t most = link->config.most_timeout << bulk->backoff;
 	uint64_t ns = bulk->trip ? link->config.least_timeout + 2ull * bulk->trip :
 		link->config.first_timeout;
 
-	ns <<= bulk->tries + bulk->patience;
+	ns <<= bulk->tries + bulk->backoff;
 	return ns < most ? ns : most;
 }
 
@@ -345,7 +345,7 @@ void bulk_run(struct link *link, int landed)
 				break;
 			first = assembly_at(link, bulk->first);
 			bulk->flow = first->flow;
-			bulk->patience = (uint8_t)least_of(first->passes, MOST_PATIENCE);
+			bulk->backoff = (uint8_t)least_of(first->passes, MOST_BACKOFF);
 			bulk_leave_queue(link, bulk->first);
 			bulk->spent = bulk->tries = 0;
 			bulk->shared_from = link->now;

@@ -323,7 +323,7 @@ void link_landed(struct link *link, uint64_t now, const uint8_t *header, uint32_
 	transmit(link);
 }
 
-void bulk_pulled(struct link *link, struct flow *flow, const struct wire *wire)
+void bulk_accept_part(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	struct bulk *bulk = &link->bulk;
 	uint32_t part = NO_PART;
@@ -335,7 +335,7 @@ void bulk_pulled(struct link *link, struct flow *flow, const struct wire *wire)
 		count(link, LINK_DUPLICATES);
 		return;
 	}
-	count(link, LINK_PULLED);
+	count(link, LINK_COPIED);
 	buffer = &bulk->buffers[part];
 	link_port_data(link->context, &assembly_at(link, buffer->assembly)->target,
 		       (uint64_t)wire->part * assembly_at(link, buffer->assembly)->fragment,
@@ -354,7 +354,7 @@ static int is_slow(const struct link *link)
 	const struct bulk *bulk = &link->bulk;
 
 	return bulk->first != NO_RECORD &&
-	       link->now - bulk->shared_from >= link->config.most_timeout << bulk->patience;
+	       link->now - bulk->shared_from >= link->config.most_timeout << bulk->backoff;
 }
 
 void bulk_tick(struct link *link)

@@ -24,7 +24,7 @@ struct flow *flow_find(const struct link *link, uint32_t node, enum link_lane la
 
 void flow_reset(struct flow *flow)
 {
-	flow->tx.una = flow->tx.next = flow->tx.recover = 0;
+	flow->tx.una = flow->tx.next = flow->tx.after_resend = 0;
 	flow->rx.expected = flow->rx.begun = 0;
 	flow->tx.sacked = flow->tx.lost = flow->tx.resent = flow->rx.arrived = flow->rx.refused = 0;
 	flow->tx.head = flow->tx.tail = flow->tx.unsent = NO_RECORD;

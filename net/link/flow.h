@@ -35,16 +35,17 @@ enum tx_flag {
 	TX_MEASURED = 0x04         /* srtt and rttvar are valid */
 };
 
-/* The sending half of a flow. Written by message.c, transmit.c, ack.c, timer.c and clock.c, and by
- * receive.c when the peer's incarnation becomes known; flow_reset resets both halves. The first
- * frame of the maps is una. */
+/* The sending half of a flow. Written by message.c, transmit.c, ack.c, timer.c and clock.c, by
+ * flow.c (ready_next), and by receive.c when the peer's incarnation becomes known; flow_reset
+ * resets both halves. The first frame of the maps is una. */
 struct flow_tx {
 	frame_map sacked;          /* frames that have arrived; bit 0: frame una is an announcement
 	                              that has arrived and waits for its payload */
 	frame_map lost;            /* frames to retransmit */
 	frame_map resent;          /* frames retransmitted that count as under way again */
 	uint32_t una, next;        /* oldest frame not acknowledged, first frame not yet sent */
-	uint32_t recover;          /* `next` at the last retransmission */
+	uint32_t after_resend;     /* first frame sent after the last retransmission, but at least
+	                              una - LOSSLESS_FRAMES (ack.c) */
 	uint32_t timed_at;         /* when the frame `timed` was sent */
 	uint32_t resend_at;        /* when the retransmission timer expires */
 	uint16_t srtt, rttvar;     /* smoothed round trip and its deviation, in 8 units */
@@ -265,7 +266,7 @@ struct bulk {
 	struct nic *nic;           /* the bulk card, or null */
 	uint8_t copied;            /* 1: the granted parts come by the ordinary card */
 	uint8_t tries;             /* timeouts in this turn since the last part arrived */
-	uint8_t patience;          /* doublings of the timeouts in this turn */
+	uint8_t backoff;           /* doublings of the timeouts in this turn */
 	uint8_t full;              /* 1: the bulk card's transmit ring is full */
 	uint32_t flow;             /* the flow that has the turn, and so sends parts of long messages
 	                              to this node; or NO_FLOW */
@@ -471,6 +472,42 @@ static inline struct flow *flow_other(struct flow *flow)
 static inline enum link_lane flow_lane(const struct flow *flow)
 {
 	return flow->flags & FLOW_LANE ? LINK_ANSWERS : LINK_REQUESTS;
+}
+
+/* ---- what a flow has received ---- */
+
+/* 1: an announced message waits for its payload. */
+static inline int assembly_waits(const struct assembly *assembly)
+{
+	return assembly->received != assembly->parts;
+}
+
+/* 1: frame `expected` is an announcement that has arrived and waits for its payload. */
+static inline int flow_waits(const struct link *link, const struct flow *flow)
+{
+	const struct assembly *assembly;
+
+	if (flow->rx.assembly == NO_RECORD)
+		return 0;
+	assembly = assembly_at(link, flow->rx.assembly);
+	return assembly_waits(assembly) && assembly->first == flow->rx.expected;
+}
+
+/* 1: a cumulative acknowledgement describes all that this flow has received, so frames of the
+ * other lane can carry it. */
+static inline int flow_is_cumulative(const struct link *link, const struct flow *flow)
+{
+	return !(flow->rx.arrived | flow->rx.refused) && !flow_waits(link, flow);
+}
+
+/* A frame that is sent now carries this flow's acknowledgement: open the receive window to the
+ * peer's share of the card's ring, and cancel the pending bare acknowledgement. */
+static inline void flow_piggyback(struct flow *flow, uint8_t share)
+{
+	if (flow->rx.window < share)
+		flow->rx.window = share;
+	flow->rx.unacked = 0;
+	flow->rx.flags &= (uint8_t)~(RX_ACK_TIMER | RX_ACK_NOW);
 }
 
 #endif

@@ -14,10 +14,7 @@ static uint8_t waiting_share(const struct link *link)
 {
 	uint32_t most = link->assemblies.limit / (2u * link->sharers + 2);
 
-	if (most > WAITING_WINDOW)
-		most = WAITING_WINDOW;
-	if (most < 2)
-		most = 2;
+	most = most < 2 ? 2 : most > WAITING_WINDOW ? WAITING_WINDOW : most;
 	return (uint8_t)(link->ring_share < most ? link->ring_share : most);
 }
 
@@ -26,8 +23,8 @@ void frame_acknowledge(struct link *link, struct flow *flow, struct wire *wire)
 	struct flow *other = flow_other(flow);
 	uint8_t flags = flow->rx.flags;
 
-	wire->waits = (uint8_t)reassemble_waits(link, flow);
-	ack_piggyback(flow, wire->waits ? waiting_share(link) : link->ring_share);
+	wire->waits = (uint8_t)flow_waits(link, flow);
+	flow_piggyback(flow, wire->waits ? waiting_share(link) : link->ring_share);
 	if (flow->rx.refused && (wire->kind != WIRE_KIND_MSG || wire->messages))
 		flow->rx.flags = flags;   /* only a MSG without messages can say AGAIN */
 	wire->lane = (uint8_t)flow_lane(flow);
@@ -36,9 +33,9 @@ void frame_acknowledge(struct link *link, struct flow *flow, struct wire *wire)
 	wire->ack = flow->rx.expected;
 	wire->selective = flow->rx.arrived;
 	wire->window = flow->rx.window;
-	if (!ack_is_cumulative(link, other))
+	if (!flow_is_cumulative(link, other))
 		return;
-	ack_piggyback(other, link->ring_share);
+	flow_piggyback(other, link->ring_share);
 	wire->other_ack = other->rx.expected;
 	wire->other_window = other->rx.window;
 }

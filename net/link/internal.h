@@ -1,6 +1,7 @@
 /*
- * Functions that the link's files share, file by file; flow.h has the records. A file calls
- * only files below it in this list (tests/test_rooms.py checks that):
+ * Functions that the link's files share, file by file; flow.h has the records. A file calls only
+ * files below its line in this list. tests/test_rooms.py compares the calls with it. Only the
+ * link's user calls up: from within link_port_* it may call link_send (link.h).
  *
  *   receive.c            frames from the card           link.c   memory and configuration
  *   clock.c              timeouts
@@ -13,6 +14,7 @@
  *   frame.c              making frames
  *   batch.c              several short messages in one frame
  *   flow.c  timer.c  wire.c
+ *   siphash.c  crc.c     tags and checksums
  *
  * Private to net/link/.
  */
@@ -90,47 +92,32 @@ void timer_cancel(struct link *link, struct flow *flow);
 /* Give the peer up at the next link_tick; until then this flow sends nothing more. */
 void timer_give_up(struct link *link, struct flow *flow);
 
-/* ---- message.c ---- */
+/* ---- batch.c ---- */
 
-/* Queue the plain put in this room, which is in the next free record or in a batch. Returns as
- * link_fast_send does: 1 if the put has joined a batch that is still delayed. */
-__attribute__((noinline))
-int send_fast(struct link *link, struct link_room room, uint32_t bytes);
-/* An unsignalled message is acknowledged and the card is done with it: free its record. */
-static inline void message_free(struct link *link, struct send *send, uint32_t index)
+/* Room for another message in the batch at the end of a flow's queue, as link_fast_room returns
+ * it. Null: the last message has left, is of another kind, or its batch is full. The flow has
+ * at least one message. */
+uint8_t *batch_room(const struct link *link, const struct flow *flow);
+/* Add the message in that room, with `bytes` bytes of payload, to the batch. 0: the batch is now
+ * full and no longer delayed. */
+int batch_add(struct link *link, struct flow *flow, uint32_t bytes);
+/* Delay the last message of a flow, and those that join it, until batch_release. 0: it cannot
+ * be delayed. */
+int batch_delay(struct link *link, struct flow *flow);
+/* Whether the next message of a flow is delayed. */
+static inline int batch_is_delayed(const struct flow *flow)
 {
-	link->sends_used[send->lane]--;
-	send->next = link->sends.free;
-	link->sends.free = (uint16_t)index;
-	link->sends.used--;
-	count(link, LINK_MESSAGES_OUT);
+	return flow->flags & FLOW_DELAYED && flow->tx.unsent == flow->tx.tail;
 }
-/* A message is acknowledged: report that now. Or it has failed: report it when the card has read
- * all of its frames. */
-__attribute__((noinline)) void send_end(struct link *link, uint32_t send, int fail);
-/* The card has read one more frame of a message. */
-void send_card_done(struct link *link, uint32_t send);
-
-/* ---- transmit.c ---- */
-
-/* Whether a part can be sent: there is one, and the card's queue is not so long that other
- * frames would be late. */
-static inline int bulk_can_send(const struct link *link)
-{
-	return link->bulk.sends_first != NO_RECORD && !link->bulk.full &&
-	       link->bulk.parts_out < BULK_PARTS_OUT;
-}
-
-/* Send all that may be sent now, one frame per flow in turn. */
-__attribute__((noinline)) void transmit_turns(struct link *link);
-
-/* The same, if there is anything to send. */
-static inline void transmit(struct link *link)
-{
-	if (!link->transmitting && !link->stalled &&
-	    (link->ready_first != NO_FLOW || bulk_can_send(link)))
-		transmit_turns(link);
-}
+/* End the delay of a flow's messages, if there is one. */
+void batch_release(struct link *link, struct flow *flow);
+/* Set the fields of a batch's frame, and pieces for its payload; returns how many. */
+uint32_t batch_pieces(const struct link *link, const struct send *send, struct wire *wire,
+		      struct nic_piece *pieces);
+/* The messages of a batch behind the first one are acknowledged or have failed. */
+void batch_end(struct link *link, uint32_t batch, int fail);
+/* Deliver a batch to the user. LINK_BUSY: the user was busy at one of its messages. */
+int batch_deliver(struct link *link, struct flow *flow, const struct wire *wire);
 
 /* ---- frame.c ---- */
 
@@ -174,6 +161,113 @@ int frame_send(struct link *link, struct nic *nic, uint32_t cookie, struct send 
 int frame_part(struct link *link, struct nic *nic, uint32_t index, struct wire *wire,
 	       uint64_t at);
 
+/* ---- bulk_send.c ---- */
+
+/* A GRANT frame for this flow has arrived. */
+void bulk_accept_grant(struct link *link, struct flow *flow, const struct wire *wire);
+/* Whether a message of this length is announced; then set the fields that its parts need.
+ * `fragment`: as of link_send. */
+int bulk_announce(struct link *link, struct send *send, const struct flow *flow,
+		  uint32_t fragment);
+/* An announced message has ended: send no more parts of it. */
+void bulk_send_end(struct link *link, uint32_t send);
+/* Send one part: 1, NIC_FULL, or 0 if there is none. */
+int bulk_send_part(struct link *link);
+
+/* Whether a part can be sent: there is one, and the card's queue is not so long that other
+ * frames would be late. */
+static inline int bulk_can_send(const struct link *link)
+{
+	return link->bulk.sends_first != NO_RECORD && !link->bulk.full &&
+	       link->bulk.parts_out < BULK_PARTS_OUT;
+}
+
+/* ---- transmit.c ---- */
+
+/* Send all that may be sent now, one frame per flow in turn. */
+__attribute__((noinline)) void transmit_turns(struct link *link);
+
+/* The same, if there is anything to send. */
+static inline void transmit(struct link *link)
+{
+	if (!link->transmitting && !link->stalled &&
+	    (link->ready_first != NO_FLOW || bulk_can_send(link)))
+		transmit_turns(link);
+}
+
+/* ---- bulk.c ---- */
+
+/* `aside`: memory for one part. */
+void bulk_open(struct link *link, uint8_t *aside);
+/* The memory of payload bytes [at, at + bytes) of a begun message; all memory if it is not known. */
+struct memory bulk_memory(struct link *link, struct assembly *assembly, uint64_t at,
+			  uint64_t bytes);
+/* So many bytes of this flow are written now: note that if another node has the turn. */
+static inline void bulk_note_data(struct link *link, const struct flow *flow, uint32_t bytes)
+{
+	if (bytes && link->bulk.flow != NO_FLOW &&
+	    flow->node != link->flows[link->bulk.flow].node)
+		link->bulk.others++;
+}
+
+/* Queue the flow of an announced message for a turn: the message has just begun, or its
+ * announcement has arrived again. */
+void bulk_request_turn(struct link *link, uint32_t assembly);
+/* Send all grants that are possible now; begin and end turns as needed. When a part has `landed`
+ * fewer grants are sent, of more parts each. */
+__attribute__((noinline)) void bulk_run(struct link *link, int landed);
+
+/* ---- message.c ---- */
+
+/* Queue the plain put in this room, which is in the next free record or in a batch. Returns as
+ * link_fast_send does: 1 if the put has joined a batch that is still delayed. */
+__attribute__((noinline)) int send_fast(struct link *link, struct link_room room, uint32_t bytes);
+/* An unsignalled message is acknowledged and the card is done with it: free its record. */
+static inline void message_free(struct link *link, struct send *send, uint32_t index)
+{
+	link->sends_used[send->lane]--;
+	send->next = link->sends.free;
+	link->sends.free = (uint16_t)index;
+	link->sends.used--;
+	count(link, LINK_MESSAGES_OUT);
+}
+/* A message is acknowledged: report that now. Or it has failed: report it when the card has read
+ * all of its frames. */
+__attribute__((noinline)) void send_end(struct link *link, uint32_t send, int fail);
+/* The card has read one more frame of a message. */
+void send_card_done(struct link *link, uint32_t send);
+
+/* ---- reassemble.c ---- */
+
+/* Refuse a frame: the peer will be asked a little later to send it again. */
+__attribute__((noinline))
+void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence);
+
+/* Acknowledge frames that arrived in order: delayed, so that the next frame to the peer can
+ * carry it, but at once after a quarter of the receive window or most_unacked frames. Otherwise
+ * the peer's window would fill up, and then it would send a large burst. */
+static inline void reassemble_acknowledge(struct link *link, struct flow *flow)
+{
+	if (flow->rx.unacked * 4u >= flow->rx.window || flow->rx.unacked >= link->most_unacked)
+		frame_ack(link, flow);
+	else
+		timer_ack(link, flow, link->config.ack_delay);
+}
+
+/* Remember that the sender on this flow may be waiting for the acknowledgement, to reuse the
+ * memory of its message. */
+__attribute__((noinline)) void reassemble_note_waiter(struct link *link, const struct flow *flow);
+/* Send acknowledgements to such senders, before a pause in which no frame could carry them. */
+void reassemble_ack_waiters(struct link *link);
+
+/* Process a MSG with messages whose incarnations are right. */
+void reassemble(struct link *link, struct flow *flow, const struct wire *wire);
+
+/* The payload of an announced message of this flow is complete. */
+void reassemble_payload_whole(struct link *link, struct flow *flow);
+/* Fail the begun messages and drop the early ones of a peer that is lost: two lists. */
+void reassemble_lose(struct link *link, uint32_t assembly, uint32_t stash);
+
 /* ---- ack.c ---- */
 
 /* Apply a frame's acknowledgements of both lanes. 0: that of its own lane is invalid. */
@@ -202,141 +296,14 @@ static inline int other_ack_is_valid(struct flow *flow, uint32_t ack, uint32_t w
 	return !window || ack_is_valid(flow_other(flow), ack);
 }
 
-/* ---- batch.c ---- */
-
-/* Room for another message in the batch at the end of a flow's queue, as link_fast_room returns
- * it. Null: the last message has left, is of another kind, or its batch is full. The flow has
- * at least one message. */
-uint8_t *batch_room(const struct link *link, const struct flow *flow);
-/* Add the message in that room, with `bytes` bytes of payload, to the batch. 0: the batch is now
- * full and no longer delayed. */
-int batch_add(struct link *link, struct flow *flow, uint32_t bytes);
-/* Delay the last message of a flow, and those that join it, until batch_release. 0: it cannot
- * be delayed. */
-int batch_delay(struct link *link, struct flow *flow);
-/* Whether the next message of a flow is delayed. */
-static inline int batch_is_delayed(const struct flow *flow)
-{
-	return flow->flags & FLOW_DELAYED && flow->tx.unsent == flow->tx.tail;
-}
-/* End the delay of a flow's messages, if there is one. */
-void batch_release(struct link *link, struct flow *flow);
-/* Set the fields of a batch's frame, and pieces for its payload; returns how many. */
-uint32_t batch_pieces(const struct link *link, const struct send *send, struct wire *wire,
-		      struct nic_piece *pieces);
-/* The messages of a batch behind the first one are acknowledged or have failed. */
-void batch_end(struct link *link, uint32_t batch, int fail);
-/* Deliver a batch to the user. LINK_BUSY: the user was busy at one of its messages. */
-int batch_deliver(struct link *link, struct flow *flow, const struct wire *wire);
-
-/* ---- reassemble.c ---- */
-
-/* Refuse a frame: the peer will be asked a little later to send it again. */
-__attribute__((noinline))
-void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence);
-
-/* Acknowledge frames that arrived in order: delayed, so that the next frame to the peer can
- * carry it, but at once after a quarter of the receive window or most_unacked frames. Otherwise
- * the peer's window would fill up, and then it would send a large burst. */
-static inline void reassemble_acknowledge(struct link *link, struct flow *flow)
-{
-	if (flow->rx.unacked * 4u >= flow->rx.window || flow->rx.unacked >= link->most_unacked)
-		frame_ack(link, flow);
-	else
-		timer_ack(link, flow, link->config.ack_delay);
-}
-
-/* Remember that the sender on this flow may be waiting for the acknowledgement, to reuse the
- * memory of its message. */
-__attribute__((noinline)) void reassemble_note_waiter(struct link *link, const struct flow *flow);
-/* Send acknowledgements to such senders, before a pause in which no frame could carry them. */
-void reassemble_ack_waiters(struct link *link);
-
-/* Process a MSG with messages whose incarnations are right. */
-void reassemble(struct link *link, struct flow *flow, const struct wire *wire);
-
-/* 1: an announced message waits for its payload. */
-static inline int assembly_waits(const struct assembly *assembly)
-{
-	return assembly->received != assembly->parts;
-}
-
-/* 1: frame `expected` is an announcement that has arrived and waits for its payload. */
-static inline int reassemble_waits(const struct link *link, const struct flow *flow)
-{
-	const struct assembly *assembly;
-
-	if (flow->rx.assembly == NO_RECORD)
-		return 0;
-	assembly = assembly_at(link, flow->rx.assembly);
-	return assembly_waits(assembly) && assembly->first == flow->rx.expected;
-}
-/* 1: a cumulative acknowledgement describes all that this flow has received, so frames of the
- * other lane can carry it. */
-static inline int ack_is_cumulative(const struct link *link, const struct flow *flow)
-{
-	return !(flow->rx.arrived | flow->rx.refused) && !reassemble_waits(link, flow);
-}
-
-/* A frame that is sent now carries this flow's acknowledgement: open the receive window to the
- * peer's share of the card's ring, and cancel the pending bare acknowledgement. */
-static inline void ack_piggyback(struct flow *flow, uint8_t share)
-{
-	if (flow->rx.window < share)
-		flow->rx.window = share;
-	flow->rx.unacked = 0;
-	flow->rx.flags &= (uint8_t)~(RX_ACK_TIMER | RX_ACK_NOW);
-}
-
-/* The payload of an announced message of this flow is complete. */
-void reassemble_payload_whole(struct link *link, struct flow *flow);
-/* Fail the begun messages and drop the early ones of a peer that is lost: two lists. */
-void reassemble_lose(struct link *link, uint32_t assembly, uint32_t stash);
-
-/* ---- bulk.c ---- */
-
-/* `aside`: memory for one part. */
-void bulk_open(struct link *link, uint8_t *aside);
-/* The memory of payload bytes [at, at + bytes) of a begun message; all memory if it is not known. */
-struct memory bulk_memory(struct link *link, struct assembly *assembly, uint64_t at,
-			  uint64_t bytes);
-/* So many bytes of this flow are written now: note that if another node has the turn. */
-static inline void bulk_note_data(struct link *link, const struct flow *flow, uint32_t bytes)
-{
-	if (bytes && link->bulk.flow != NO_FLOW &&
-	    flow->node != link->flows[link->bulk.flow].node)
-		link->bulk.others++;
-}
-
-/* Queue the flow of an announced message for a turn: the message has just begun, or its
- * announcement has arrived again. */
-void bulk_request_turn(struct link *link, uint32_t assembly);
-/* Send all grants that are possible now; begin and end turns as needed. When a part has `landed`
- * fewer grants are sent, of more parts each. */
-__attribute__((noinline))
-void bulk_run(struct link *link, int landed);
-
 /* ---- bulk_land.c ---- */
 
 /* A BULK frame has arrived on the ordinary card. */
-void bulk_pulled(struct link *link, struct flow *flow, const struct wire *wire);
+void bulk_accept_part(struct link *link, struct flow *flow, const struct wire *wire);
 /* The flow's peer is lost: withdraw its buffers and its request for a turn. */
 void bulk_lose(struct link *link, struct flow *flow);
 /* The turn's timer has expired. */
 void bulk_tick(struct link *link);
-
-/* ---- bulk_send.c ---- */
-
-/* A GRANT frame for this flow has arrived. */
-void bulk_accept_grant(struct link *link, struct flow *flow, const struct wire *wire);
-/* Whether a message of this length is announced; then set the fields that its parts need.
- * `fragment`: as of link_send. */
-int bulk_announce(struct link *link, struct send *send, const struct flow *flow,
-		  uint32_t fragment);
-/* An announced message has ended: send no more parts of it. */
-void bulk_send_end(struct link *link, uint32_t send);
-/* Send one part: 1, NIC_FULL, or 0 if there is none. */
-int bulk_send_part(struct link *link);
 
 /* ---- peer.c ---- */
 

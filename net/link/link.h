@@ -63,7 +63,7 @@ enum link_lane { LINK_REQUESTS, LINK_ANSWERS };
 	X(TIMEOUTS,      "retransmission timeouts") \
 	X(ACKS_OUT,      "bare acknowledgements sent") \
 	X(DUPLICATES,    "frames that had arrived before") \
-	X(EARLY,         "frames dropped because an earlier frame was missing") \
+	X(EARLY,         "frames refused or dropped: what they must follow is missing") \
 	X(STASHED,       "short messages kept until the frames before them have arrived") \
 	X(REFUSED,       "frames refused for want of a record, of the link's or of its user's") \
 	X(OUTSIDE,       "frames outside the receive window") \
@@ -83,7 +83,7 @@ enum link_lane { LINK_REQUESTS, LINK_ANSWERS };
 	X(PLACED,        "parts that landed in their own buffer") \
 	X(MISPLACED,     "frames on the bulk card that were not the part of their buffer") \
 	X(MOVED,         "misplaced parts copied to their place") \
-	X(PULLED,        "parts that came to the ordinary card and were copied") \
+	X(COPIED,        "parts that came to the ordinary card and were copied") \
 	X(WITHDRAWN,     "times that buffers were withdrawn from the bulk card") \
 	X(PASSED,        "turns that ended because nothing, or little, arrived") \
 	X(CARD_FULL,     "times that a card's ring or the frame records were full") \

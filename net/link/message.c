@@ -4,7 +4,6 @@
  * acknowledged or has failed, and the card has read all of its frames. See link.h.
  */
 #include "internal.h"
-#include "wire_fast.h"
 
 /* In a record: a plain put's header, which ends where the payload begins. */
 #define PUT_AT (offsetof(struct send, message.payload) - LINK_PUT_BYTES)
@@ -35,6 +34,26 @@ int link_has_room(const struct link *link, uint32_t node, enum link_lane lane)
 	return has_room(link, flow_find(link, node, lane), lane);
 }
 
+/* Set the fields of a new message that do not depend on how it is sent. */
+static inline void init_send(struct send *send, enum link_lane lane, uint32_t first)
+{
+	send->next = NO_RECORD;
+	send->with_card = 0;
+	send->lane = (uint8_t)lane;
+	send->ended = send->fail = send->reported = send->unsignalled = 0;
+	send->first = first;
+}
+
+/* The other fields, of a plain put. */
+static inline void init_put(struct send *send, uint32_t bytes)
+{
+	send->unsignalled = UNSIGNALLED_ALONE;
+	send->is_inline = 1;
+	send->announced = 0;
+	send->frames = 1;
+	send->length = send->fragment = bytes;
+}
+
 /* Take the next free record for a new last message of the flow. The caller knows that there is one,
  * and sets its length, fragment, frames, announced and is_inline. */
 static inline struct send *queue(struct link *link, struct flow *flow, enum link_lane lane)
@@ -43,11 +62,7 @@ static inline struct send *queue(struct link *link, struct flow *flow, enum link
 	struct send *send = send_at(link, index);
 
 	link->sends_used[lane]++;
-	send->next = NO_RECORD;
-	send->with_card = 0;
-	send->lane = (uint8_t)lane;
-	send->ended = send->fail = send->reported = send->unsignalled = 0;
-	send->first = flow->tx.next;
+	init_send(send, lane, flow->tx.next);
 	if (flow->tx.tail != NO_RECORD) {
 		struct send *last = send_at(link, flow->tx.tail);
 
@@ -161,12 +176,7 @@ int send_fast(struct link *link, struct link_room room, uint32_t bytes)
 	} else {
 		batch_release(link, flow);
 		send = queue(link, flow, LINK_REQUESTS);
-		send->unsignalled = UNSIGNALLED_ALONE;
-		send->is_inline = 1;
-		send->announced = 0;
-		send->frames = 1;
-		send->fragment = link->fragment;
-		send->length = bytes;
+		init_put(send, bytes);
 		if (!is_busy || !batch_delay(link, flow))
 			flow_ready(link, flow);
 	}
@@ -215,10 +225,8 @@ __attribute__((noinline, cold))
 static void fast_send_failed(struct link *link, struct flow *flow, uint32_t index, int result)
 {
 	send_at(link, index)->with_card--;
-	if (result != NIC_FULL) {
-		count(link, LINK_DATA_OUT);
+	if (result != NIC_FULL)
 		return;
-	}
 	count(link, LINK_CARD_FULL);
 	link->stalled = 1;
 	flow->tx.next--;
@@ -244,26 +252,18 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 	link->sends.free = send->next;
 	record_count(&link->sends);
 	link->sends_used[LINK_REQUESTS]++;
-	send->next = NO_RECORD;
+	init_send(send, LINK_REQUESTS, flow->tx.next);
 	send->with_card = 1;
-	send->lane = LINK_REQUESTS;
-	send->ended = send->fail = send->reported = 0;
-	send->unsignalled = UNSIGNALLED_ALONE;
-	send->is_inline = 1;
-	send->first = flow->tx.next;
-	send->frames = 1;
-	send->fragment = bytes;
-	send->announced = 0;
-	send->length = bytes;
+	init_put(send, bytes);
 	flow->tx.head = flow->tx.tail = (uint16_t)index;
 	flow->tx.sends = 1;
-	ack_piggyback(flow, link->ring_share);
+	flow_piggyback(flow, link->ring_share);
 	fast = (struct wire_fast){ .incarnations = flow->incarnations << 32 | flow->incarnations >> 32,
 				   .sequence = flow->tx.next, .ack = flow->rx.expected,
 				   .window = flow->rx.window };
 	/* The lane of answers, if its acknowledgement has changed. */
-	if (flow[1].rx.unacked && ack_is_cumulative(link, flow + 1)) {
-		ack_piggyback(flow + 1, link->ring_share);
+	if (flow[1].rx.unacked && flow_is_cumulative(link, flow + 1)) {
+		flow_piggyback(flow + 1, link->ring_share);
 		fast.other_ack = flow[1].rx.expected;
 		fast.other_window = flow[1].rx.window;
 	}

@@ -31,8 +31,7 @@ void peer_lose(struct link *link, uint32_t node, uint32_t theirs)
 	for (uint32_t lane = 0; lane < LINK_LANES; lane++) {
 		reassemble_lose(link, assembly[lane], stash[lane]);
 		while (send[lane] != NO_RECORD) {
-			struct send *message = send_at(link, send[lane]);
-			uint32_t next = message->next;
+			uint32_t next = send_at(link, send[lane])->next;
 
 			send_end(link, send[lane], 1);
 			send[lane] = next;

@@ -129,7 +129,7 @@ static int unstash(struct link *link, struct flow *flow)
 /* ---- messages in several frames ---- */
 
 /* Whether a message has begun, but its announcement was refused and must come again. */
-static int is_closed(const struct assembly *assembly)
+static int is_unannounced(const struct assembly *assembly)
 {
 	return assembly->announced && assembly->taken && assembly->parts == 0;
 }
@@ -152,7 +152,7 @@ static int may_write(struct link *link, const struct flow *flow, struct assembly
 		uint64_t from = assembly->announced && !earlier->announced ? 0 : at;
 		struct memory memory, others;
 
-		if (is_closed(earlier))
+		if (is_unannounced(earlier))
 			return 0;
 		if (is_written(earlier) || from == at + bytes)
 			continue;
@@ -209,7 +209,7 @@ static int place_fragment(struct link *link, struct flow *flow, const struct wir
 			index = assembly->next;
 			continue;
 		}
-		if (is_closed(assembly) && wire->announce &&
+		if (is_unannounced(assembly) && wire->announce &&
 		    wire->length - wire->bytes == assembly->length &&
 		    wire->offset == assembly->fragment)
 			return place_announced(link, flow, index, wire);
@@ -352,7 +352,7 @@ void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence)
 {
 	flow->rx.refused |= 1ULL << (sequence - flow->rx.expected);
 	/* During a turn records become free only as long messages end, which takes longer. */
-	if (!reassemble_waits(link, flow))
+	if (!flow_waits(link, flow))
 		timer_ack(link, flow, link->bulk.flow == NO_FLOW ?
 			  link->config.again_delay : link->config.least_timeout);
 }
@@ -360,14 +360,14 @@ void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence)
 /* Whether frame `expected` waits for its payload and no frame is missing behind it. */
 static int is_gapless(const struct link *link, const struct flow *flow)
 {
-	return (flow->rx.arrived & (flow->rx.arrived + 1)) == 0 && reassemble_waits(link, flow);
+	return (flow->rx.arrived & (flow->rx.arrived + 1)) == 0 && flow_waits(link, flow);
 }
 
 /* Frame `expected` has arrived: move `expected` to the next missing frame, at most by a window, and
  * end messages. Returns REFUSED if the user was busy for a message from the stash. */
 static int advance(struct link *link, struct flow *flow)
 {
-	while (!reassemble_waits(link, flow)) {
+	while (!flow_waits(link, flow)) {
 		int more = flow->rx.arrived & 1;
 
 		flow->rx.arrived >>= 1;
@@ -394,7 +394,7 @@ static void accept_frame(struct link *link, struct flow *flow, int in_order)
 	if (is_refused)
 		reassemble_refuse(link, flow, flow->rx.expected);
 	/* Refused frames may come now: request them at once. A gap, too, is reported at once. */
-	if ((in_order && !is_refused && flow->rx.refused && !reassemble_waits(link, flow)) ||
+	if ((in_order && !is_refused && flow->rx.refused && !flow_waits(link, flow)) ||
 	    (flow->rx.arrived && !is_gapless(link, flow)))
 		frame_ack(link, flow);
 	else
@@ -441,9 +441,9 @@ void reassemble(struct link *link, struct flow *flow, const struct wire *wire)
 
 	if (is_before(wire->sequence, flow->rx.expected) ||
 	    (at > 0 && at < flow->rx.window && at < MAPPED && flow->rx.arrived >> (at - 1) & 1) ||
-	    (at == 0 && reassemble_waits(link, flow))) {
+	    (at == 0 && flow_waits(link, flow))) {
 		count(link, LINK_DUPLICATES);
-		if (reassemble_waits(link, flow))
+		if (flow_waits(link, flow))
 			bulk_request_turn(link, flow->rx.assembly);
 		frame_ack(link, flow);
 		return;

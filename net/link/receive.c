@@ -6,7 +6,6 @@
  * card has read, is here, too.
  */
 #include "internal.h"
-#include "wire_fast.h"
 
 static void count_bad(struct link *link, enum wire_result result)
 {
@@ -99,7 +98,7 @@ static void dispatch(struct link *link, struct flow *pair, const struct wire *wi
 	}
 	flow = pair + wire->lane;
 	if (wire->kind == WIRE_KIND_BULK) {
-		bulk_pulled(link, flow, wire);
+		bulk_accept_part(link, flow, wire);
 		return;
 	}
 	if (!ack_receive(link, flow, wire)) {

@@ -72,13 +72,13 @@ static void rise(struct link *link, struct flow *flow, uint32_t at)
 
 void timer_move(struct link *link, struct flow *flow, uint32_t at)
 {
-	uint32_t place = flow->heap_at;
+	uint32_t slot = flow->heap_at;
 
-	if (place == NO_FLOW)
-		place = link->n_heap++;
+	if (slot == NO_FLOW)
+		slot = link->n_heap++;
 	flow->timer_at = at;
-	if (place > 0) {
-		rise(link, flow, place);
+	if (slot > 0) {
+		rise(link, flow, slot);
 		return;
 	}
 	link->heap[0] = flow_index(link, flow); /* usual: few flows have a timer */

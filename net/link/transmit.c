@@ -63,7 +63,7 @@ static void note_resent(struct link *link, struct flow *flow, uint32_t sequence)
 
 	flow->tx.lost &= ~bit;
 	flow->tx.resent |= bit;
-	flow->tx.recover = flow->tx.next;
+	flow->tx.after_resend = flow->tx.next;
 	if ((flow->tx.flags & TX_TIMED) && flow->tx.timed == (uint16_t)sequence)
 		flow->tx.flags &= (uint8_t)~TX_TIMED;
 	count(link, LINK_RESENT);
@@ -98,9 +98,7 @@ static uint8_t *header_room(struct link *link, uint32_t message, uint32_t *cooki
 	if (!send->with_card)
 		return send_frame_at(send);
 	*cookie = frame_record(link, message);
-	if (*cookie == NO_RECORD)
-		return 0;
-	return transmit_at(link, *cookie)->header;
+	return *cookie == NO_RECORD ? 0 : transmit_at(link, *cookie)->header;
 }
 
 /*
@@ -124,12 +122,6 @@ struct aggregate {
 static int is_short(const struct send *send)
 {
 	return !send->unsignalled && !send->with_card && (send->announced || send->length == 0);
-}
-
-/* Whether another such message follows in the flow. */
-static int is_followed(const struct link *link, const struct send *send)
-{
-	return send->next != NO_RECORD && is_short(send_at(link, send->next));
 }
 
 /* Add the flow's next frame to the aggregate: 1, or 0 if it is of another kind, there is no room,
@@ -186,7 +178,7 @@ static int send_aggregate(struct link *link, struct flow *flow)
 	uint32_t index;
 	int result;
 
-	if (!is_short(first) || !is_followed(link, first))
+	if (!is_short(first) || first->next == NO_RECORD || !is_short(send_at(link, first->next)))
 		return 0;
 	index = frame_record(link, NO_RECORD);
 	if (index == NO_RECORD)
@@ -246,7 +238,7 @@ static int send_frame(struct link *link, struct flow *flow)
 	result = frame_send(link, link->nic, cookie, send, pieces, n);
 	if (result == NIC_FULL)
 		return NIC_FULL;
-	count(link, LINK_DATA_OUT);
+	link->counters[LINK_DATA_OUT] += result == NIC_OK;
 	if (again)
 		note_resent(link, flow, sequence);
 	else

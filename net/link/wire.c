@@ -126,18 +126,12 @@ uint32_t wire_first(const uint8_t *frames, uint32_t bytes)
 
 int wire_follows(const uint8_t *first, const uint8_t *frame, uint32_t bytes)
 {
-	uint32_t flags = WIRE_KIND - WIRE_TYPE;  /* compare all bytes before kind and flags */
+	uint32_t n = WIRE_KIND - WIRE_TYPE;      /* bytes of type and version */
 
 	if (bytes < WIRE_HEADER || wire_get(frame, 8) != wire_get(first, 8))
 		return 0;
 	return wire_get(frame + 8, 4) == wire_get(first + 8, 4) &&
-	       wire_get(frame + WIRE_TYPE, flags) == wire_get(first + WIRE_TYPE, flags);
-}
-
-/* Whether frames of this kind carry acknowledgements. */
-static int acknowledges(uint32_t kind)
-{
-	return kind == WIRE_KIND_MSG || kind == WIRE_KIND_GRANT;
+	       wire_get(frame + WIRE_TYPE, n) == wire_get(first + WIRE_TYPE, n);
 }
 
 /* A valid fragment is within its message, and not empty unless the message is. */
@@ -213,7 +207,9 @@ static int has_part(uint32_t kind)
  * nothing, and so would never learn of a larger one. */
 static int is_sound(const struct wire *wire)
 {
-	if (wire->source == 0 || (wire->window == 0 && acknowledges(wire->kind)))
+	int acknowledges = wire->kind == WIRE_KIND_MSG || wire->kind == WIRE_KIND_GRANT;
+
+	if (wire->source == 0 || (acknowledges && wire->window == 0))
 		return 0;
 	switch (wire->kind) {
 	case WIRE_KIND_MSG:
@@ -285,7 +281,7 @@ enum wire_result wire_read_apart(const uint8_t *frame, uint32_t bytes, uint32_t 
 				 const uint8_t *key, const struct nic_piece *pieces, uint32_t n,
 				 struct wire *wire)
 {
-	uint32_t behind, header, crc = 0;
+	uint32_t behind, header, crc = 0, sent_crc;
 	int is_batch;
 
 	if (bytes < WIRE_HEADER)
@@ -306,14 +302,14 @@ enum wire_result wire_read_apart(const uint8_t *frame, uint32_t bytes, uint32_t 
 	if (!key && wire_get(frame + WIRE_CHECKSUM, 4) !=
 	    (is_batch ? sum_batch(frame, header, pieces, n) : checksum(frame, header)))
 		return WIRE_DAMAGED;
-	wire->payload_crc = key ? 0 : (uint32_t)wire_get(frame + WIRE_PAYLOAD_CRC, 4);
+	sent_crc = key ? 0 : (uint32_t)wire_get(frame + WIRE_PAYLOAD_CRC, 4); /* 0: none */
 	wire->payload = frame + header;
 	if (!read_fields(frame, header, wire) || !is_sound(wire))
 		return WIRE_NONSENSE;
-	if (wire->payload_crc && wire->bytes && !is_batch) {
+	if (sent_crc && wire->bytes && !is_batch) {
 		for (uint32_t i = 0; i < n; i++)
 			crc = port_crc32c(crc, pieces[i].bytes, pieces[i].length);
-		if (crc != wire->payload_crc)
+		if (crc != sent_crc)
 			return WIRE_DAMAGED;
 	}
 	return WIRE_OK;

@@ -55,6 +55,8 @@ enum wire_kind { WIRE_KIND_MSG = 1, WIRE_KIND_GRANT = 2, WIRE_KIND_BULK = 3, WIR
 #define WIRE_WAITS      0x80u      /* MSG, GRANT: the next frame to be acknowledged is an
                                       announcement that has arrived and waits for its payload */
 
+_Static_assert(WIRE_OVER == WIRE_ORDINARY && WIRE_OVER == WIRE_PUTS, "a union in struct wire");
+
 /* PUTS: most payload bytes of each message, and most bytes behind the first one's header. */
 #define WIRE_PUT_BYTES    64u
 #define WIRE_BATCH_BYTES  2048u
@@ -78,7 +80,6 @@ struct wire {
 	uint32_t until;            /* GRANT: the part behind the last one of the last message */
 	uint32_t reach;            /* GRANT: sequence numbers from the first to the last message */
 	uint64_t refused;          /* MSG without messages, with AGAIN: bit i: frame ack + i */
-	uint32_t payload_crc;      /* 0: there is none */
 	const uint8_t *message, *payload;
 };
 
@@ -130,8 +131,8 @@ static inline uint32_t wire_padded(uint32_t bytes)
 }
 
 /*
- * Write a frame's header, without checksums; the addresses are values of wire_get. wire->message,
- * ->payload and ->payload_crc are not used. wire_seal writes the checksums or, with a key, the tag,
+ * Write a frame's header, without checksums; the addresses are values of wire_get. wire->message
+ * and ->payload are not used. wire_seal writes the checksums or, with a key, the tag,
  * as the last step before the card gets the frame. It is in `n` pieces; the first one holds the
  * whole header, and is written to. `check`: the payload gets a checksum, too.
  */

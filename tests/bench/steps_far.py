@@ -43,7 +43,7 @@ FUNCTIONS = {
     "handle_short": "order",
     "handle_fast": "order", "receive_fast": "order", "wire_fast_source": "order",
     "is_quiet": "order", "transmit": "order", "flow_ready": "order",
-    "reassemble_waits": "order", "flow_has_gap": "order",
+    "flow_waits": "order", "flow_has_gap": "order",
     # records for messages and frames, and the window
     "record_alloc": "buffers", "record_free": "buffers", "has_room": "buffers",
     "link_has_room": "buffers", "link_send": "buffers", "may_send": "buffers",
@@ -54,6 +54,7 @@ FUNCTIONS = {
     "transmitted": "buffers",
     "frame_send": "buffers", "reserve": "buffers", "unreserve": "buffers",
     "link_reserve": "buffers", "link_unreserve": "buffers", "release": "buffers",
+    "init_send": "buffers", "init_put": "buffers",
     # needed only because frames may be lost, damaged, or of another life
     "wire_checksum": "faults", "wire_mixed": "faults", "wire_folded": "faults",
     "port_crc32c": "faults", "by_instruction": "faults",
@@ -61,7 +62,7 @@ FUNCTIONS = {
     "holes": "faults",
     "reassemble_acknowledge": "faults", "frame_acknowledge": "faults",
     "ack_cumulative": "faults", "apply_other_ack": "faults", "ack_is_valid": "faults",
-    "other_ack_is_valid": "faults", "ack_is_cumulative": "faults", "ack_piggyback": "faults",
+    "other_ack_is_valid": "faults", "flow_is_cumulative": "faults", "flow_piggyback": "faults",
     "is_current": "faults", "timer_by": "faults", "timer_move": "faults",
     "note_sent": "faults", "note_resent": "faults", "frame_ack": "faults",
     "send_end": "faults",
@@ -78,7 +79,8 @@ PLACES = {
 # The longest prefix of a file's name counts.
 FILES = {
     "drivers/": "driver",
-    "net/link/": "frame", "net/link/timer.c": "faults", "net/link/crc.c": "faults",
+    "net/link/": "frame", "net/link/timer.c": "faults", "net/link/clock.c": "faults",
+    "net/link/crc.c": "faults",
     "net/link/ack.c": "faults", "net/link/reassemble.c": "order", "net/link/siphash.": "faults",
     "net/frames/": "frame", "net/port.h": "frame", "net/nic.h": "driver",
     "kernel/memory/memory.c": "driver",  # physical addresses for cards: used by drivers only

@@ -284,7 +284,7 @@ static void begin(enum control control, enum what what, uint32_t at)
 	parameters = (struct parameters){ .frames = true, .control = control, .incarnation = 256,
 	                                   .watchdog_us = WATCHDOG_NS / 1000 };
 	node = (struct node){ .size = 8 };
-	busy = flooded = armed = alert = is.only_resends = false;
+	busy = frames_left = armed = alert = is.only_resends = false;
 	received_ns = polled_ns = 0;
 	steady = STEADY;
 	slack_ns = SLACK_NS;

@@ -44,7 +44,7 @@ TEST(bulk_puts_payload_in_its_place)
 	CHECK_IS(traffic_run(&t, ~0u), 1);
 	CHECK(traffic_count(&t, LINK_PLACED) > 500);
 	CHECK_IS(traffic_count(&t, LINK_PLACED), traffic_count(&t, LINK_PARTS_OUT));
-	CHECK_IS(traffic_count(&t, LINK_PULLED), 0);
+	CHECK_IS(traffic_count(&t, LINK_COPIED), 0);
 	CHECK_IS(traffic_count(&t, LINK_MISPLACED), 0);
 	CHECK_IS(traffic_count(&t, LINK_WITHDRAWN), 0);
 	CHECK_IS(traffic_count(&t, LINK_TIMEOUTS), 0);
@@ -99,7 +99,7 @@ TEST(bulk_is_repaired)
 	CHECK(traffic_count(&t, LINK_MISPLACED) > 10);
 	CHECK(traffic_count(&t, LINK_MOVED) > 10);
 	CHECK(traffic_count(&t, LINK_WITHDRAWN) < 10);
-	CHECK_IS(traffic_count(&t, LINK_PULLED), 0);
+	CHECK_IS(traffic_count(&t, LINK_COPIED), 0);
 	CHECK_IS(traffic_close(&t), 0);
 }
 
@@ -117,7 +117,7 @@ TEST(bulk_parts_fit_both_cards)
 	traffic_start(&t);
 	CHECK_IS(traffic_run(&t, ~0u), 1);
 	CHECK_IS(t.failed, 0);
-	CHECK(traffic_count(&t, LINK_PULLED) > 0);
+	CHECK(traffic_count(&t, LINK_COPIED) > 0);
 	CHECK_IS(traffic_close(&t), 0);
 }
 

@@ -471,7 +471,7 @@ TEST(link_takes_no_part_by_the_wrong_card)
 	probe_give(p, PEER, &wire, 0);
 	TOLD(p, "b");
 	CHECK_IS(link_counter(p->link, LINK_DUPLICATES), 1);
-	CHECK_IS(link_counter(p->link, LINK_PULLED), 0);
+	CHECK_IS(link_counter(p->link, LINK_COPIED), 0);
 	link_ended(p->link, p->now, PEER, 0);
 	probe_close(p, 1);
 }

@@ -417,6 +417,34 @@ TEST(link_waits_for_a_full_card_and_bears_one_that_is_down)
 	probe_close(&p, 0);
 }
 
+/* Fast path, single frame, aggregate: DATA_OUT counts only frames that the card has accepted. */
+TEST(link_counts_no_frame_that_the_card_did_not_accept)
+{
+	struct wire first = probe_data(0, 8, 0);
+	struct link_room room;
+	struct probe p;
+
+	probe_open_default(&p);
+	probe_give(&p, 1, &first, 1);                   /* the peer is known */
+	p.card = NIC_DOWN;
+	room = link_fast_room(p.link, 1);
+	CHECK(room.header != 0);
+	memset(room.header, 0, LINK_PUT_BYTES);
+	link_fast_send(p.link, room, p.now, 0);
+	probe_send(&p, 1, 8, 2);
+	p.card = NIC_FULL;
+	for (uint32_t i = 0; i < 3; i++)
+		probe_send_by(&p, 1, LINK_ANSWERS, 0, i);
+	p.card = NIC_DOWN;
+	link_tick(p.link, p.now);
+	CHECK_IS(link_counter(p.link, LINK_DATA_OUT), 0);
+	p.card = NIC_OK;
+	probe_pass(&p, 2 * p.config.first_timeout);
+	CHECK(link_counter(p.link, LINK_DATA_OUT) >= 2);
+	CHECK_IS(link_counter(p.link, LINK_DATA_OUT), link_counter(p.link, LINK_RESENT));
+	probe_close(&p, 0);
+}
+
 TEST(link_remembers_the_most_records_in_use)
 {
 	struct wire early = probe_data(1, 8, 0);

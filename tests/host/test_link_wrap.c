@@ -52,7 +52,7 @@ static void begin_at(struct traffic *t, uint32_t first)
 		if (from == to)
 			continue;
 		flow = flow_between(t, from, to, i % LINK_LANES);
-		flow->tx.una = flow->tx.next = flow->tx.recover = first;
+		flow->tx.una = flow->tx.next = flow->tx.after_resend = first;
 		flow->tx.timed = (uint16_t)first;
 		flow->rx.expected = flow->rx.begun = first;
 	}

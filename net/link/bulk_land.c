@@ -77,7 +77,7 @@ static void withdraw(struct link *link, int sent)
 
 	if (posted(bulk)) {
 		count(link, LINK_WITHDRAWN);
-		bulk->nic->ops->withdraw(bulk->nic);
+		link->bulk_nic->ops->withdraw(link->bulk_nic);
 	}
 	bulk->filled = bulk->posted;
 	for (; granted(bulk); bulk->oldest++) {

@@ -171,10 +171,10 @@ int bulk_post(struct link *link, struct buffer *buffer, int interrupt)
 	struct bulk *bulk = &link->bulk;
 	uint32_t n;
 
-	if (!bulk->nic)
+	if (!link->bulk_nic)
 		return 0;
 	n = bulk_place(link, buffer, pieces);
-	if (n == 0 || bulk->nic->ops->post(bulk->nic, pieces, n, interrupt) != NIC_OK)
+	if (n == 0 || link->bulk_nic->ops->post(link->bulk_nic, pieces, n, interrupt) != NIC_OK)
 		return 0;
 	bulk->ring[bulk->posted++ % BULK_POSTED] = (uint8_t)(buffer - bulk->buffers);
 	buffer->holds = BUFFER_POSTED;
@@ -371,13 +371,12 @@ int link_bulk_is_idle(const struct link *link)
 void bulk_open(struct link *link, uint8_t *aside)
 {
 	link->bulk = (struct bulk){ .flow = NO_FLOW, .first = NO_RECORD, .end = &link->bulk.first,
-				    .most = 1, .at = LINK_NEVER, .aside = aside,
-				    .sends_first = NO_RECORD,
-				    .sent_flow = NO_FLOW };
+				    .most = 1, .at = LINK_NEVER, .aside = aside };
+	link->bulk_send = (struct bulk_send){ .first = NO_RECORD, .flow = NO_FLOW };
 }
 
 void link_bulk(struct link *link, struct nic *nic)
 {
-	link->bulk.nic = nic;
+	link->bulk_nic = nic;
 	link->bulk.most = (uint16_t)least_of(nic->ring, BULK_POSTED);
 }

@@ -77,7 +77,7 @@ static void withdraw(struct link *link, int sent)
 
 	if (posted(bulk)) {
 		count(link, LINK_WITHDRAWN);
-		bulk->nic->ops->withdraw(bulk->nic);
+		link->bulk_nic->ops->withdraw(link->bulk_nic);
 	}
 	bulk->filled = bulk->posted;
 	for (; granted(bulk); bulk->oldest++) {
@@ -283,7 +283,8 @@ static void land(struct link *link, const uint8_t *header, uint32_t bytes)
 	part = find_landed(link, header, bytes, index, &wire);
 	count(link, part == index ? LINK_PLACED : LINK_MISPLACED);
 	if (part != index && !bulk->lossy && bulk_memory_is_shared(link)) {
-		withdraw(link, part != NO_PART);
+		/* once a part has come the others may be under way */
+		withdraw(link, part != NO_PART || !bulk->granted_at);
 		bulk->lossy = LOSSY_PARTS;
 		return;
 	}

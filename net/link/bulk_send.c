@@ -1,7 +1,7 @@
 /*
  * Long messages, the sender: a message is announced by one frame in its flow; then its parts are
- * sent in order, as the receiver grants them. Data: the fields of struct send for parts, and the
- * list of messages that have parts to send. A part is sent once, and again each time that a grant
+ * sent in order, as the receiver grants them. Data: struct bulk_send, and the fields of struct
+ * send for parts. A part is sent once, and again each time that a grant
  * requests that. The receiver detects lost parts. It acknowledges the announcement when all parts
  * have arrived. See docs/wire.md.
  */
@@ -28,11 +28,11 @@ static uint32_t part_length(const struct link *link, uint64_t length, uint32_t f
 	uint64_t most = fragment ? fragment : WIRE_MOST_PAYLOAD, parts, even, n;
 	uint32_t fits = link->nic->mtu;
 
-	if (!link->config.announce || length < link->config.announce || !link->bulk.nic)
+	if (!link->config.announce || length < link->config.announce || !link->bulk_nic)
 		return 0;
 	/* A part must fit either card: those without a buffer go to the ordinary one. */
-	if (fits > link->bulk.nic->mtu)
-		fits = link->bulk.nic->mtu;
+	if (fits > link->bulk_nic->mtu)
+		fits = link->bulk_nic->mtu;
 	fits = (fits - WIRE_HEADER) & ~63u;
 	if (most > fits)
 		most = fits;
@@ -80,7 +80,7 @@ static int has_parts(const struct send *send)
 /* Where the list of messages with parts to send has this one; NO_RECORD: its end. */
 static uint16_t *list_at(struct link *link, uint32_t index)
 {
-	uint16_t *at = &link->bulk.sends_first;
+	uint16_t *at = &link->bulk_send.first;
 
 	while (*at != index)
 		at = &send_at(link, *at)->bulk_next;
@@ -92,7 +92,7 @@ static uint16_t *list_at(struct link *link, uint32_t index)
 static void enqueue(struct link *link, uint32_t index)
 {
 	struct send *send = send_at(link, index);
-	uint16_t *at = &link->bulk.sends_first;
+	uint16_t *at = &link->bulk_send.first;
 
 	if (send->again == send->again_until)
 		at = list_at(link, NO_RECORD);
@@ -158,14 +158,14 @@ void bulk_accept_grant(struct link *link, struct flow *flow, const struct wire *
 /* How many flows come before that of this message, after that of the last part. */
 static uint32_t flows_before(const struct link *link, uint32_t index)
 {
-	return send_at(link, index)->flow - link->bulk.sent_flow - 1;
+	return send_at(link, index)->flow - link->bulk_send.flow - 1;
 }
 
 /* The message of the next part. Flows take turns, part by part. So a receiver that grants much or
  * often does not delay the parts for others. Within a flow the order is that of the list. */
 static uint32_t next_message(const struct link *link)
 {
-	uint32_t next = link->bulk.sends_first, index = next;
+	uint32_t next = link->bulk_send.first, index = next;
 
 	for (; index != NO_RECORD; index = send_at(link, index)->bulk_next)
 		if (flows_before(link, index) < flows_before(link, next))
@@ -175,7 +175,6 @@ static uint32_t next_message(const struct link *link)
 
 int bulk_send_part(struct link *link)
 {
-	struct bulk *bulk = &link->bulk;
 	struct wire wire = { .kind = WIRE_KIND_BULK };
 	const struct flow *flow;
 	uint32_t index, *next;
@@ -189,7 +188,7 @@ int bulk_send_part(struct link *link)
 	index = next_message(link);
 	send = send_at(link, index);
 	flow = &link->flows[send->flow];
-	nic = send->ordinary ? link->nic : bulk->nic;
+	nic = send->ordinary ? link->nic : link->bulk_nic;
 	wire.again = send->again < send->again_until;
 	next = wire.again ? &send->again : &send->parts_sent;
 	at = (uint64_t)*next * send->fragment;
@@ -201,14 +200,12 @@ int bulk_send_part(struct link *link)
 	wire.bytes = length_of(send) - at < send->fragment ?
 		(uint32_t)(length_of(send) - at) : send->fragment;
 	result = frame_part(link, nic, index, &wire, at);
-	if (result == NIC_FULL && !send->ordinary) {
-		bulk->full = 1;
-		return 0;
+	if (result == NIC_FULL) {
+		link->bulk_send.full = !send->ordinary;
+		return send->ordinary ? NIC_FULL : 0;
 	}
-	if (result == NIC_FULL)
-		return NIC_FULL;
 	++*next;
-	bulk->sent_flow = send->flow;
+	link->bulk_send.flow = send->flow;
 	if (result == 0) {
 		send->granted = send->parts_sent;
 		send->again_until = send->again;

@@ -77,7 +77,7 @@ void link_tick(struct link *link, uint64_t now)
 		bulk_tick(link);
 	else
 		bulk_run(link, 0);
-	link->stalled = link->bulk.full = 0;
+	link->stalled = link->bulk_send.full = 0;
 	transmit(link);
 }
 
@@ -89,7 +89,7 @@ uint64_t link_due(const struct link *link)
 int link_only_retransmits(const struct link *link, uint64_t at)
 {
 	return at == link->due && link->n_heap == 1 && link->bulk.at == LINK_NEVER &&
-	       !link->n_delayed && !link->ended_with_card && !link->bulk.full &&
+	       !link->n_delayed && !link->ended_with_card && !link->bulk_send.full &&
 	       !(link->flows[link->heap[0]].rx.flags & RX_ACK_TIMER) &&
 	       !(link->flows[link->heap[0]].flags & FLOW_GIVE_UP);
 }
@@ -105,7 +105,7 @@ uint64_t link_deadline(const struct link *link)
 		at = link->now + (link->stalled ? STALL_NS : 0);
 	/* Only a poll shows that a card has room again, or has read the frames of ended
 	 * messages. */
-	if ((link->bulk.full || link->ended_with_card) && link->now + STALL_NS < at)
+	if ((link->bulk_send.full || link->ended_with_card) && link->now + STALL_NS < at)
 		at = link->now + STALL_NS;
 	return at;
 }

@@ -119,7 +119,8 @@ _Static_assert(PEER_BYTES == 250, "as promised in link.h");
 /* A plain put, which is reported only if it fails: alone in its frame, or the first of a batch. */
 enum unsignalled { UNSIGNALLED_ALONE = 1, UNSIGNALLED_BATCH };
 
-/* A message being sent. */
+/* A message being sent. Written by message.c; the fields for parts by bulk_send.c, `batch` and
+ * `unsignalled` by batch.c, `with_card` by frame.c, transmit.c and receive.c. */
 struct send {
 	uint16_t next;             /* next message of its flow; free: next free record */
 	uint16_t with_card;        /* frames that the card has not yet read */
@@ -172,7 +173,8 @@ struct batch {
 #define MOST_WAITERS 8u            /* flows that are acknowledged before a halt */
 #define MOST_DELAYED 16u           /* flows that may delay messages for a batch */
 
-/* A message being received in several frames. */
+/* A message being received in several frames. Written by reassemble.c; the fields for turns and
+ * parts by bulk.c and bulk_land.c. */
 struct assembly {
 	uint16_t next;             /* next begun message of its flow; free: next free record */
 	uint8_t  taken;            /* 0: the user has dropped it */
@@ -260,14 +262,12 @@ struct buffer {
 	struct memory memory;      /* while `lossy`: contains the buffer */
 };
 
-/* Long messages: the receiver (bulk.c, bulk_land.c) and the sender's list (bulk_send.c). Buffers
- * have consecutive numbers, which wrap. */
+/* Long messages, the receiver. Written by bulk.c and bulk_land.c; `others` by receive.c and
+ * reassemble.c, too. Buffers have consecutive numbers, which wrap. */
 struct bulk {
-	struct nic *nic;           /* the bulk card, or null */
 	uint8_t copied;            /* 1: the granted parts come by the ordinary card */
 	uint8_t tries;             /* timeouts in this turn since the last part arrived */
 	uint8_t backoff;           /* doublings of the timeouts in this turn */
-	uint8_t full;              /* 1: the bulk card's transmit ring is full */
 	uint32_t flow;             /* the flow that has the turn, and so sends parts of long messages
 	                              to this node; or NO_FLOW */
 	uint16_t first;            /* list of messages that wait for a turn: one of each flow */
@@ -294,14 +294,21 @@ struct bulk {
 	uint8_t *aside;            /* memory for one part */
 	uint8_t ring[BULK_POSTED]; /* indices of the posted buffers, in the card's order */
 	struct buffer buffers[BULK_BUFFERS]; /* a buffer's index is its number modulo the size */
-	uint16_t sends_first;      /* list of messages that have parts to send */
-	uint32_t sent_flow;        /* the flow of the last part that was sent */
+};
+
+/* Long messages, the sender. Written by bulk_send.c; `full` by receive.c and clock.c, too, and
+ * `parts_out` by frame.c and receive.c. */
+struct bulk_send {
+	uint16_t first;            /* list of messages that have parts to send */
 	uint16_t parts_out;        /* parts that the cards have not yet read */
+	uint32_t flow;             /* the flow of the last part that was sent */
+	uint8_t full;              /* 1: the bulk card's transmit ring is full */
 };
 
 struct link {
 	struct link_config config; /* as given to link_open */
 	struct nic *nic;           /* the ordinary card */
+	struct nic *bulk_nic;      /* the bulk card, or null */
 	void *context;             /* argument of link_port_* */
 	const uint8_t *key;        /* config.key, or null */
 	uint32_t fragment;         /* payload bytes that fit in a frame */
@@ -338,6 +345,7 @@ struct link {
 	uint64_t due;              /* ns: when the first flow in the heap is due, or LINK_NEVER */
 	struct record_pool sends, assemblies, stashes, transmits, batches;
 	struct bulk bulk;
+	struct bulk_send bulk_send;
 };
 
 /* ---- pools ---- */

@@ -187,8 +187,8 @@ int frame_part(struct link *link, struct nic *nic, uint32_t index, struct wire *
 	}
 	frame_header(nic, transmit->header, link->flows[send->flow].node, wire);
 	pieces[0] = (struct nic_piece){ transmit->header, WIRE_HEADER };
-	link->bulk.parts_out++;
+	link->bulk_send.parts_out++;
 	result = frame_send(link, nic, free, send, pieces, (uint32_t)n + 1);
-	link->bulk.parts_out -= result != NIC_OK;
+	link->bulk_send.parts_out -= result != NIC_OK;
 	return result == NIC_FULL ? NIC_FULL : 1;
 }

@@ -178,8 +178,8 @@ int bulk_send_part(struct link *link);
  * frames would be late. */
 static inline int bulk_can_send(const struct link *link)
 {
-	return link->bulk.sends_first != NO_RECORD && !link->bulk.full &&
-	       link->bulk.parts_out < BULK_PARTS_OUT;
+	return link->bulk_send.first != NO_RECORD && !link->bulk_send.full &&
+	       link->bulk_send.parts_out < BULK_PARTS_OUT;
 }
 
 /* ---- transmit.c ---- */

@@ -275,8 +275,8 @@ static void any_transmitted(struct link *link, uint64_t cookie)
 
 		message = transmit->send;
 		if (transmit->part) {
-			link->bulk.parts_out--;
-			link->bulk.full = 0;
+			link->bulk_send.parts_out--;
+			link->bulk_send.full = 0;
 		}
 		for (uint32_t i = 0; i < transmit->messages; i++)
 			send_card_done(link, transmit->frames[i]);

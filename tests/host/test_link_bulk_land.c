@@ -215,6 +215,27 @@ TEST(link_lets_nothing_land_that_is_wrong)
 	}
 }
 
+/* Two messages share memory, so the second landing of a part withdraws the buffers. The parts that
+ * landed before are requested again, although the frame that caused it was none of them. */
+TEST(link_asks_again_for_what_it_withdraws)
+{
+	struct probe *p = start();
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct wire wire = bulk_announcement(i, 2 * PART);
+
+		probe_give(p, PEER, &wire, i);
+	}
+	land_part(p, 0, 0, 0);
+	land_part(p, 0, 0, 0);
+	CHECK_IS(last_grant(p)->again, 1);
+	land_part(p, 0, 1, 1);
+	for (uint32_t part = 0; part < 2; part++)
+		land_part(p, 1, part, 1);
+	TOLD(p, "bbee");
+	probe_close(p, 1);
+}
+
 /* After a lost part each later part lands in the buffer of the one before it. Only the lost one is
  * granted again. When it has arrived, the others are moved. */
 TEST(link_moves_what_is_misplaced)

@@ -197,14 +197,14 @@ static void check_bulk(const struct link *link)
 	}
 	MUST(bulk->end == end);
 	n = 0;
-	for (uint32_t i = bulk->sends_first; i != NO_RECORD; n++) {
+	for (uint32_t i = link->bulk_send.first; i != NO_RECORD; n++) {
 		const struct send *send = send_at(link, i);
 
 		MUST(n < link->sends.used && send->announced && !send->ended);
 		MUST(send->again < send->again_until || send->parts_sent < send->granted);
 		i = send->bulk_next;
 	}
-	MUST(bulk->parts_out <= link->transmits.used);
+	MUST(link->bulk_send.parts_out <= link->transmits.used);
 }
 
 /* Flows that delay messages for a batch, each listed once. Such a message is the last of its flow,

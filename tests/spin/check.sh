@@ -81,6 +81,7 @@ grants right -DPARTS=6 -DMESSAGE=3 -DCOPIED -DFAULTS=3
 grants right -DRESETS -DBURSTS
 grants right -DOTHERS
 grants right -DBURSTS -DFAULTS=3
+grants right -DBURSTS -DPLACES=2
 grants wrong -DWITHOUT=1 -DPARTS=6 -DPLACES=2 -DFAULTS=3
 grants wrong -DWITHOUT=2 -DPARTS=6 -DPLACES=2 -DFAULTS=3
 grants wrong -DWITHOUT=3

@@ -21,9 +21,7 @@
  * the same place already has a buffer. In the end each place contains the last of its parts. When A
  * is given up no buffer is posted. Faults are limited, so every run ends (no cycle), with all parts
  * received or A given up (no other end): a part that is lost any finite number of times arrives.
- * With BURSTS there are at most RESEND_TRIES late timeouts for each fault, if no two parts share
- * memory. (If some do, and the first misplaced frame is a repeated one, parts that had landed
- * behind it are granted without AGAIN, and need more timeouts.)
+ * With BURSTS there are at most RESEND_TRIES late timeouts for each fault.
  *
  * Not modelled: the announcement and its acknowledgement (they are frames of the flow, see
  * link.pml; here all messages are announced, and the announcement that is sent again and gives a
@@ -90,6 +88,7 @@ bool stale[PARTS];                              /* posted before the last write 
 chan ring = [MOST] of { byte };                 /* posted, not yet written */
 chan landed = [MOST] of { byte, byte, bool };   /* buffer, part, whether it was a retransmission */
 bool idle, given_up;
+bool begun;                                     /* a part has come since the first grant (granted_at) */
 
 /* Known only to the model: which part, counted from 1, is at each place. */
 byte memory[PLACES], aside;
@@ -328,7 +327,7 @@ inline arrive(number)
 	:: w_again && tries >= RESEND_TRIES && RULE(6) -> grant_again(MISSING, true)
 	:: else -> skip
 	fi;
-	tries = 0
+	tries = 0; begun = true
 }
 
 /* find(): `part` becomes NOTHING if it is not expected. */
@@ -381,7 +380,7 @@ inline land()
 	find_spoilt();
 	if
 	:: part != index && !lossy && next - oldest > PLACES && RULE(2) ->
-		withdraw(part != NOTHING); lossy = true
+		withdraw(part != NOTHING || begun); lossy = true
 	:: else ->
 		if
 		:: spoilt || (part != index && part != NOTHING && STALE(index)) -> give_back()
@@ -450,6 +449,7 @@ inline extend()
 	fi;
 	if
 	:: i < next ->
+		begun = (begun && i > oldest);
 		from = (w_again -> i : oldest);
 		do
 		:: !w_again && from < next && at[from] != MISSING -> from++

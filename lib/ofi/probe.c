@@ -1,10 +1,10 @@
 /*
- * Peers that have died or closed their endpoint. The kernel reports that of operations under way only,
- * so a rank that waits while nothing comes probes the peers that it waits for: a probe is an empty put
- * with an ack. The entry of a living endpoint sends none; otherwise an ack with the reason comes
- * (progress.c). Then sends that wait for credit fail (send.c). If the peer has died, so do the
- * receives that name it and the long sends whose header it has. Called by the application's one
- * thread, when it waits.
+ * Peers that have died or closed their endpoint. The kernel reports that only for operations under
+ * way. So a rank that waits while nothing comes probes the peers that it waits for. A probe is an empty
+ * put with an ack. A living endpoint sends no ack; otherwise an ack with the reason comes (progress.c).
+ * Then sends that wait for credit fail (send.c). If the peer has died, receives that name it fail too,
+ * and long sends that it knows of, as it has their headers. Called by the application's one thread,
+ * when it waits.
  */
 #include "provider.h"
 
@@ -14,7 +14,7 @@ static void probe(const struct endpoint *ep, const struct peer *peer)
 	PtlPutRegion(ep->asked, 0, 0, PTL_ACK_REQ, peer->process, PORTAL_CREDIT, 0, 0, 0, 0);
 }
 
-/* Awaits the receivers of long sends whose header has arrived; fails those of dead ones. */
+/* For long sends with an acknowledged header: awaits their receivers, and fails those to dead ones. */
 static void await_receivers(struct endpoint *ep)
 {
 	for (uint16_t slot = 0; slot < TX_SLOTS; slot++) {

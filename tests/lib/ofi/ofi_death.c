@@ -7,8 +7,8 @@
  *   sends     long sends to it
  *   receives  receives from it and fetches of its long messages
  *   open      receives from it that are posted or wait for an entry, a FI_MULTI_RECV buffer for it,
- *             and long sends whose header it has: rank 0 gets FI_EIO for each of them, and still
- *             exchanges messages with rank 2
+ *             and long sends after their header has arrived: each fails at rank 0 with FI_EIO, and
+ *             rank 0 still exchanges messages with rank 2
  *
  * Rank 1 receives what it can and waits; the ranks print "running" when traffic flows, and "failed"
  * when they have seen FI_EIO.

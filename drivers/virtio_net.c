@@ -9,7 +9,7 @@
  * readers, and a ring of 256 small frames needs 4 MiB, not 17. Slot i is
  * always descriptor i, and always in place i of the available ring.
  *
- * A bulk card has receive chains (rooms) instead: virtio_net_bulk.c. Starting, watching and
+ * A bulk card has posted buffers instead: virtio_net_bulk.c. Starting, watching and
  * restarting a card is in virtio_net_state.c.
  *
  * Sending: a chain of the virtio header, which is zero and shared by all, and the pieces in place.
@@ -242,7 +242,7 @@ static bool set_interrupts(struct virtio_net *v)
 	       (sends && virtio_ring_fresh(&v->transmit) > sends_ahead(v));
 }
 
-/* A bulk card without rooms and sends: later ones will set the interrupts. */
+/* A bulk card without posted buffers and sends: later ones will set the interrupts. */
 static bool is_idle(const struct virtio_net *v)
 {
 	return v->bulk && !under_way(v) && v->receive.given == v->receive.seen;
@@ -268,7 +268,7 @@ static uint32_t poll(struct nic *nic, uint32_t budget)
 	}
 	if (wrong || (v->watch.trouble && !v->watch.down)) {
 		virtio_net_reset(v);
-		if (v->bulk)       /* the owners of its rooms may reuse them now */
+		if (v->bulk)       /* the owners of posted buffers may reuse them now */
 			nic->landed(nic->context, 0, 0);
 	}
 	return frames;

@@ -12,7 +12,7 @@
 #include "watch.h"
 
 #define RING            256u       /* most buffers of a ring */
-#define ROOMS           64u        /* most rooms of a bulk card; divides 2^16 */
+#define POSTED_MOST     64u        /* most posted buffers of a bulk card; divides 2^16 */
 #define SLOT_BYTES      16384u
 #define FRAME_MOST      65549u     /* Ethernet header and the largest MTU, 65535 */
 #define MTU_DEFAULT     1500u      /* without VIRTIO_NET_F_MTU */
@@ -29,8 +29,8 @@ struct chain {
 	uint16_t descriptors;      /* 0: no chain under way begins here */
 };
 
-/* A chain in the receive ring of a bulk card. */
-struct bulk_room {
+/* A posted buffer: a chain in the receive ring of a bulk card. */
+struct bulk_buffer {
 	uint16_t head, last;       /* descriptors */
 	uint8_t descriptors;       /* number of descriptors */
 	uint8_t tells;             /* 1: interrupt when it is filled */
@@ -51,13 +51,13 @@ struct virtio_net {
 	struct pci_device pci;     /* to cut it off from memory */
 	struct watch watch;
 
-	uint8_t *slots;            /* mapped twice; of a bulk card: the rooms' headers, mapped once */
+	uint8_t *slots;            /* mapped twice; of a bulk card: the frames' headers, mapped once */
 	uint64_t slots_physical;
 	uint16_t taken;            /* slots read and not yet given back */
 
 	bool bulk;                 /* it is a bulk card: */
-	uint64_t junk_physical;    /* a buffer for bytes that are too long for a room */
-	struct bulk_room rooms[ROOMS];  /* posted and not filled, by number modulo ROOMS */
+	uint64_t excess_physical;  /* memory for what is too long for a buffer; never read */
+	struct bulk_buffer buffers[POSTED_MOST]; /* posted and not filled, by number modulo the size */
 	uint16_t next_descriptor;  /* of the receive ring: taken round robin */
 	uint16_t free_descriptors;
 
@@ -93,13 +93,13 @@ void virtio_net_look(struct virtio_net *v);
 
 /* ---- virtio_net_bulk.c ---- */
 
-/* Takes memory for rooms. Once. */
+/* Takes memory for headers and for excess. Once. */
 void virtio_net_bulk_take(struct virtio_net *v);
-/* The receive ring was restarted: there are no rooms. */
+/* The receive ring was restarted: no buffers are posted. */
 void virtio_net_bulk_start(struct virtio_net *v);
 /* Hands up the frames that have landed, at most `budget` frames; returns how many. */
 uint32_t virtio_net_bulk_receive(struct virtio_net *v, uint32_t budget);
-/* How many rooms come before the next one with an interrupt, or the last. */
+/* How many buffers come before the next one with an interrupt, or the last. */
 uint16_t virtio_net_bulk_ahead(const struct virtio_net *v);
 /* Of nic_ops. */
 int virtio_net_bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32_t n,

@@ -1,16 +1,16 @@
 /*
- * Receiving on a bulk card: rooms instead of buffers. Data: the rooms' descriptors and headers, in
- * struct virtio_net.
+ * Receiving on a bulk card: into posted buffers. Data: their descriptors and headers, in struct
+ * virtio_net.
  *
- * A room is a descriptor chain: first a slot of the driver for the virtio header and the first
- * bytes of the frame, then the pieces at their final address. Rooms and their descriptors are used
- * in order, and the driver has a record of each, so it needs nothing from the ring and trusts
- * nothing else in it. The device (without VIRTIO_NET_F_MRG_RXBUF) puts one frame into each room, in
- * order; without a room, frames wait outside. After its pieces every room has a junk buffer: a
- * frame that is too long, which the device would drop, also arrives, and takes one room like every
- * frame.
+ * A posted buffer is a descriptor chain: a slot of the driver for the virtio header and the first
+ * bytes of the frame, then the pieces at their final address, then memory that is never read. So a
+ * frame that is too long, which the device would otherwise drop, also arrives, and takes one buffer
+ * like every frame. Buffers and their descriptors are used in order, and the driver has a record of
+ * each, so it needs nothing from the ring and trusts nothing else in it. The device (without
+ * VIRTIO_NET_F_MRG_RXBUF) puts one frame into each buffer, in order; without one, frames wait
+ * outside.
  *
- * Taking rooms back resets only the ring, if the device can and nothing is being sent (QEMU 7.2
+ * Withdrawing buffers resets only the ring, if the device can and nothing is being sent (QEMU 7.2
  * fails an assertion if sends wait at that time), else the device. A device that does not obey is
  * cut off from memory.
  */
@@ -18,17 +18,17 @@
 #include "virtio_net.h"
 
 #define SENDING_LOOKS 5000000u     /* reads of the card's progress, some 50 ms */
-#define ROOM_SLOT   128u           /* bytes between two slots */
-#define HEAD_BYTES  (sizeof(struct net_header) + NIC_BULK_HEADER)
+#define HEAD_SLOT     128u         /* bytes between two slots */
+#define HEAD_BYTES    (sizeof(struct net_header) + NIC_BULK_HEADER)
 
-_Static_assert(HEAD_BYTES <= ROOM_SLOT, "a slot takes what is kept apart");
+_Static_assert(HEAD_BYTES <= HEAD_SLOT, "a slot takes what is kept apart");
 
 void virtio_net_bulk_take(struct virtio_net *v)
 {
-	v->slots = memory_take(ROOMS * ROOM_SLOT, PAGE_BYTES);
+	v->slots = memory_take(POSTED_MOST * HEAD_SLOT, PAGE_BYTES);
 	v->slots_physical = memory_physical(v->slots);
-	v->junk_physical = memory_physical(memory_take(FRAME_MOST, PAGE_BYTES));
-	v->nic.ring = ROOMS;
+	v->excess_physical = memory_physical(memory_take(FRAME_MOST, PAGE_BYTES));
+	v->nic.ring = POSTED_MOST;
 }
 
 void virtio_net_bulk_start(struct virtio_net *v)
@@ -42,17 +42,18 @@ static uint16_t posted(const struct virtio_net *v)
 	return (uint16_t)(v->receive.given - v->receive.seen);
 }
 
-/* Appends one more descriptor to the room being made. */
-static void append(struct virtio_net *v, struct bulk_room *room, uint64_t address, uint32_t bytes)
+/* Appends one more descriptor to the chain of a buffer. */
+static void append(struct virtio_net *v, struct bulk_buffer *buffer, uint64_t address,
+		   uint32_t bytes)
 {
 	uint16_t at = v->next_descriptor;
 
 	v->next_descriptor = (uint16_t)((at + 1) % v->receive.size);
 	v->receive.table[at] = (struct virtio_descriptor){
 		address, bytes, DESCRIPTOR_WRITE | DESCRIPTOR_NEXT, v->next_descriptor };
-	room->last = at;
-	room->capacity += bytes;
-	room->descriptors++;
+	buffer->last = at;
+	buffer->capacity += bytes;
+	buffer->descriptors++;
 }
 
 int virtio_net_bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32_t n,
@@ -60,21 +61,21 @@ int virtio_net_bulk_post(struct nic *nic, const struct nic_piece *pieces, uint32
 {
 	struct virtio_net *v = of(nic);
 	struct virtio_ring *ring = &v->receive;
-	uint32_t slot = ring->given % ROOMS;
-	struct bulk_room *room = &v->rooms[slot];
+	uint32_t slot = ring->given % POSTED_MOST;
+	struct bulk_buffer *buffer = &v->buffers[slot];
 
 	if (v->watch.down || v->watch.trouble)
 		return NIC_DOWN;
-	if (posted(v) >= ROOMS || v->free_descriptors < n + 2)
+	if (posted(v) >= POSTED_MOST || v->free_descriptors < n + 2)
 		return NIC_FULL;
-	*room = (struct bulk_room){ .head = v->next_descriptor, .tells = !!interrupt };
-	append(v, room, v->slots_physical + slot * ROOM_SLOT, HEAD_BYTES);
+	*buffer = (struct bulk_buffer){ .head = v->next_descriptor, .tells = !!interrupt };
+	append(v, buffer, v->slots_physical + slot * HEAD_SLOT, HEAD_BYTES);
 	for (uint32_t i = 0; i < n; i++)
-		append(v, room, memory_physical(pieces[i].bytes), pieces[i].length);
-	append(v, room, v->junk_physical, FRAME_MOST);
-	ring->table[room->last].flags = DESCRIPTOR_WRITE;
-	v->free_descriptors -= room->descriptors;
-	ring->available->ring[ring->given % ring->size] = room->head;
+		append(v, buffer, memory_physical(pieces[i].bytes), pieces[i].length);
+	append(v, buffer, v->excess_physical, FRAME_MOST);
+	ring->table[buffer->last].flags = DESCRIPTOR_WRITE;
+	v->free_descriptors -= buffer->descriptors;
+	ring->available->ring[ring->given % ring->size] = buffer->head;
 	ring->given++;
 	virtio_ring_publish(ring);
 	return NIC_OK;
@@ -84,7 +85,7 @@ uint16_t virtio_net_bulk_ahead(const struct virtio_net *v)
 {
 	uint16_t n = posted(v), ahead = 0;
 
-	while (ahead + 1 < n && !v->rooms[(v->receive.seen + ahead) % ROOMS].tells)
+	while (ahead + 1 < n && !v->buffers[(v->receive.seen + ahead) % POSTED_MOST].tells)
 		ahead++;
 	return ahead;
 }
@@ -94,27 +95,27 @@ uint32_t virtio_net_bulk_receive(struct virtio_net *v, uint32_t budget)
 	struct virtio_ring *ring = &v->receive;
 	uint32_t frames = 0;
 
-	/* The callback may post rooms, and withdraw them. */
+	/* The callback may post buffers, and withdraw them. */
 	for (; frames < budget && !v->watch.trouble && !v->watch.down; frames++) {
 		uint16_t fresh = virtio_ring_fresh(ring);
-		uint32_t slot = ring->seen % ROOMS;
-		const struct bulk_room *room = &v->rooms[slot];
+		uint32_t slot = ring->seen % POSTED_MOST;
+		const struct bulk_buffer *buffer = &v->buffers[slot];
 		struct virtio_used_element used;
 		struct nic *nic = &v->nic;
 
 		if (!fresh)
 			break;
 		used = virtio_ring_used(ring, 0);
-		if (fresh > posted(v) || used.id != room->head ||
-		    used.bytes < sizeof(struct net_header) || used.bytes > room->capacity) {
-			watch_nonsense(&v->watch, "its receive ring names a wrong room; it is reset");
+		if (fresh > posted(v) || used.id != buffer->head ||
+		    used.bytes < sizeof(struct net_header) || used.bytes > buffer->capacity) {
+			watch_nonsense(&v->watch, "its receive ring names a wrong buffer; it is reset");
 			break;
 		}
 		ring->seen++;
-		v->free_descriptors += room->descriptors;
+		v->free_descriptors += buffer->descriptors;
 		nic->counters[NIC_FRAMES_IN]++;
 		nic->counters[NIC_BYTES_IN] += used.bytes - sizeof(struct net_header);
-		nic->landed(nic->context, v->slots + slot * ROOM_SLOT + sizeof(struct net_header),
+		nic->landed(nic->context, v->slots + slot * HEAD_SLOT + sizeof(struct net_header),
 		            used.bytes - (uint32_t)sizeof(struct net_header));
 	}
 	return frames;

@@ -107,7 +107,7 @@ static bool link_is_up(const struct virtio_net *v)
 __attribute__((noinline, cold))
 const char *virtio_net_start(struct virtio_net *v, uint64_t ns)
 {
-	/* On a bulk card a frame must not fill several rooms. */
+	/* On a bulk card a frame must not fill several buffers. */
 	uint64_t wanted = v->bulk ? WANTED | FEATURE_RING_RESET : WANTED | NET_FEATURE_MERGE;
 	uint64_t needed = v->bulk ? NEEDED : NEEDED | NET_FEATURE_MERGE;
 	struct virtio *virtio = &v->virtio;

@@ -9,7 +9,7 @@
 #include "card.h"
 #include "fake_virtio.h"
 
-enum { ROOMS = 64, HEADER = NIC_BULK_HEADER };
+enum { POSTED = 64, HEADER = NIC_BULK_HEADER };
 
 static uint32_t landed, lost, last_bytes;
 
@@ -52,12 +52,12 @@ static void send_one(void)
 	CHECK_IS(send(0, 1), NIC_OK);
 }
 
-TEST(rooms_are_filled_in_their_order)
+TEST(buffers_are_filled_in_their_order)
 {
 	uint8_t *memory = malloc(100 * 600), *last = malloc(65485);
 
 	open_card(true);
-	CHECK_IS(nic->ring, ROOMS);
+	CHECK_IS(nic->ring, POSTED);
 	/* First short buffers, limited only by their number; then the ring's 256 descriptors are
 	 * the limit, of which a buffer takes two more than it has pieces. */
 	for (uint32_t round = 0; round < 6; round++) {
@@ -66,7 +66,7 @@ TEST(rooms_are_filled_in_their_order)
 		landed = 0;
 		while (n < 100 && post(memory + n * 600, 100, 1 + n % most) == NIC_OK)
 			n++;
-		CHECK_IS(n, round ? 47 : ROOMS);
+		CHECK_IS(n, round ? 47 : POSTED);
 		CHECK_IS(post(last, 100, NIC_BULK_PIECES), NIC_FULL);
 		for (uint32_t i = 0; i < n; i++)
 			CHECK_IS(fake_land(frame, HEADER + 100 * (1 + i % most)), 1);
@@ -81,7 +81,7 @@ TEST(rooms_are_filled_in_their_order)
 	CHECK_IS(poll(), 1);
 	CHECK_IS(last_bytes, FRAME);
 	CHECK_IS(memcmp(last, frame + HEADER, 65485), 0);
-	/* Shorter frames, and junk. */
+	/* Shorter frames, and excess. */
 	CHECK_IS(post(last, 65485, 1), NIC_OK);
 	CHECK_IS(nic->ops->post(nic, 0, 0, 1), NIC_OK);
 	CHECK_IS(fake_land(frame, 20), 1);
@@ -105,7 +105,7 @@ static uint16_t wanted(const struct fake_ring *ring)
 	return ring->available->ring[FAKE_RING];
 }
 
-TEST(interrupts_come_at_rooms_that_tell_and_when_all_is_sent)
+TEST(interrupts_come_at_buffers_that_tell_and_when_all_is_sent)
 {
 	uint8_t memory[100], sent[4096];
 	uint32_t bytes;
@@ -160,7 +160,7 @@ TEST(a_card_at_rest_interrupts_for_what_it_is_given)
 	close_card();
 }
 
-TEST(rooms_are_withdrawn)
+TEST(buffers_are_withdrawn)
 {
 	/* by a ring reset; there is no ring reset; sends are pending; the ring ignores the
 	 * reset; by a ring reset, as the sends have completed */
@@ -186,7 +186,7 @@ TEST(rooms_are_withdrawn)
 		CHECK_IS(poll(), 0);
 		CHECK_IS(landed + lost, 0);
 		memory = malloc(100);
-		for (uint32_t i = 0; i < 2 * ROOMS; i++) {
+		for (uint32_t i = 0; i < 2 * POSTED; i++) {
 			CHECK_IS(post(memory, 100, 1), NIC_OK);
 			CHECK_IS(fake_land(frame, HEADER + 100), 1);
 			CHECK_IS(poll(), 1);
@@ -197,18 +197,18 @@ TEST(rooms_are_withdrawn)
 	}
 }
 
-static void wrong_room(void)  { fake_use(&fake.receive, 8, 90); }
-static void no_room(void)     { fake_use(&fake.receive, 1, 90); }
-static void huge_room(void)   { fake_use(&fake.receive, 0x10000, 90); }
+static void wrong_buffer(void)  { fake_use(&fake.receive, 8, 90); }
+static void no_buffer(void)     { fake_use(&fake.receive, 1, 90); }
+static void huge_buffer(void)   { fake_use(&fake.receive, 0x10000, 90); }
 static void too_long(void)    { fake_use(&fake.receive, 0, 12 + HEADER + 101 + FRAME); }
 static void too_short(void)   { fake_use(&fake.receive, 0, 11); }
 static void ahead(void)       { fake.receive.used->index += 2; }
 static void far_ahead(void)   { fake.receive.used->index += 300; }
 
-TEST(nonsense_of_a_bulk_card_loses_the_rooms_and_says_so)
+TEST(nonsense_of_a_bulk_card_loses_the_buffers_and_says_so)
 {
 	static void (*const wrongs[])(void) = {
-		wrong_room, no_room, huge_room, too_long, too_short, ahead, far_ahead
+		wrong_buffer, no_buffer, huge_buffer, too_long, too_short, ahead, far_ahead
 	};
 
 	for (uint32_t i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++) {
@@ -233,7 +233,7 @@ TEST(nonsense_of_a_bulk_card_loses_the_rooms_and_says_so)
 	}
 }
 
-TEST(rooms_of_a_card_that_does_not_reset_are_out_of_its_reach)
+TEST(buffers_of_a_card_that_does_not_reset_are_out_of_its_reach)
 {
 	uint8_t memory[100];
 
@@ -245,7 +245,7 @@ TEST(rooms_of_a_card_that_does_not_reset_are_out_of_its_reach)
 		if (withdrawn) {
 			nic->ops->withdraw(nic);
 		} else {
-			wrong_room();
+			wrong_buffer();
 			poll();
 		}
 		CHECK(fake_kernel.silenced);

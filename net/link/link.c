@@ -3,7 +3,7 @@
  */
 #include "internal.h"
 
-#define LEAST_MTU  (WIRE_DATA + 64u)
+#define LEAST_MTU  (WIRE_DATA + LINK_ROOM_BYTES)  /* payload in a record goes in one frame */
 #define US 1000u                   /* ns */
 #define MS 1000000u                /* ns */
 

@@ -3,8 +3,12 @@
  * that run out. Short runs, for the sanitizers; tests/test_netsim.py has the long ones.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include "check.h"
+#include "link_probe.h"
 #include "traffic.h"
+
+#define LEAST_MTU  (WIRE_DATA + LINK_ROOM_BYTES)
 
 static const uint32_t rates[] = { 1000, 10000, 50000, 200000 };
 
@@ -159,9 +163,22 @@ TEST(link_bears_short_frames_and_busy_users)
 	struct netsim_config network = netsim_defaults(4, 9);
 
 	config.busy = 400000;
-	network.mtu = 256 + 64;
+	network.mtu = LEAST_MTU;
 	network.loss = 10000;
 	all_arrive(&config, &network);
+}
+
+TEST(link_refuses_a_card_with_frames_too_short_for_a_record)
+{
+	struct probe p;
+
+	probe_open(&p);
+	p.memory = aligned_alloc(64, link_bytes(&p.config));
+	p.nic.mtu = LEAST_MTU - 1;
+	CHECK(!link_open(p.memory, &p.config, &p.nic, &p));
+	p.nic.mtu = LEAST_MTU;
+	CHECK(link_open(p.memory, &p.config, &p.nic, &p) != 0);
+	probe_close(&p, 0);
 }
 
 /* 15 nodes send messages of this length, or of random lengths (0), to one node. */

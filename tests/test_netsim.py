@@ -36,10 +36,27 @@ def seed() -> int:
 def test_head_of_the_program_lists_its_options():
     """Each with unit and default: "name  unit, default: meaning"."""
     head, code = (ROOT / "tests" / "netsim" / "main.c").read_text("utf-8").split(" */\n", 1)
-    options = set(re.findall(r'(?:RATE\(|option\(argc, argv, |argv\[i\], )"(\w+)', code))
+    options = set(re.findall(
+        r'(?:RATE\(|FLAG\(|NUMBER\(|(?:option|word)\(argc, argv, )"(\w+)', code))
     listed = set(re.findall(r"^ \*   (\w+) +[^,]+, [^:]+: ", head, re.M)) | {"engines"}
     assert len(options) > 25
     assert listed == options and "engines=1 (0 or 1, 0)" in head
+
+
+@pytest.mark.parametrize("words, said", [
+    (("2", "100", "1", "lost=1"), "netsim: \"lost=1\" is no option of this run"),
+    (("2", "100", "1", "engines=1", "incast=1"), "netsim: \"incast=1\" is no option of this run"),
+    (("2", "100", "1", "loss=1", "loss=2"), "netsim: \"loss=2\" is no option of this run"),
+    (("2", "100", "1", "loss=1%"), "netsim: loss is a number, not \"1%\""),
+    (("2", "100", "1", "loss=1000001"), "netsim: loss is from 0 to 1000000, not 1000001"),
+    (("1", "100", "1"), "netsim: NODES is from 2 to 4096, not 1"),
+    (("two", "100", "1"), "netsim: NODES is a number, not \"two\""),
+    (("2", "100", "1", "pcap=/no/such"), "/no/such: No such file or directory")],
+    ids=["name", "of-another-run", "twice", "value", "range", "nodes", "argument", "file"])
+def test_wrong_options_are_refused(words, said):
+    done = subprocess.run([BUILD / "host/netsim", *words], capture_output=True, text=True,
+                          timeout=600)
+    assert done.returncode == 2 and done.stderr.startswith(said) and not done.stdout
 
 
 def test_50000_messages_between_64_nodes_under_asan():

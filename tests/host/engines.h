@@ -13,11 +13,14 @@
 #define TESTS_ENGINES_H
 #include "../../host/fabric.h"
 
+#define ENGINES_LEAST 128u         /* bounds of `longest` */
+#define ENGINES_MOST  0xffffu
+
 struct engines_config {
 	uint32_t nodes;
 	uint32_t operations;       /* in total */
 	uint64_t seed;
-	uint32_t longest;          /* payload bytes of a put or get; 0: 6000 */
+	uint32_t longest;          /* most payload bytes of a put or get; 0: 6000 */
 	uint32_t restarts;         /* restarts of nodes, one after the other */
 	uint32_t announce;         /* bulk cards carry payload of at least so many bytes; 0: none */
 	uint64_t most_time;        /* simulated ns: a run that takes longer hangs */

@@ -2,7 +2,8 @@
  * Long simulations of the link, and of engines over links, from the command line, for
  * tests/test_netsim.py and for figures:
  *   netsim NODES MESSAGES SEED [name=value ...]
- * Prints a row of figures, then "ok" or "failed". Options, each with its unit and default:
+ * NODES is from 2 to 4096. Prints a row of figures, then "ok" or "failed". Options, each with its
+ * unit and default:
  *
  * The network:
  *   loss       per million frames, 0: frames that are lost
@@ -39,7 +40,7 @@
  *
  * With engines=1 (0 or 1, 0) engines carry out MESSAGES operations. Then, besides the network's
  * options:
- *   longest    bytes, 6000: longest put or get
+ *   longest    bytes, 6000: longest put or get, from 128 to 65535
  *   announce   bytes, 0: payload of at least this length is announced; 0: none
  *   restarts   number, 0: nodes that restart, one after the other
  *   seconds    simulated s, 600: a run that takes longer has failed
@@ -52,26 +53,73 @@
 #include "../host/engines.h"
 #include "../host/traffic.h"
 
-static uint64_t option(int argc, char **argv, const char *name, uint64_t otherwise)
+#define MOST_NODES 4096u
+
+/* Takes the value of an option from the command line; null if it is not there. */
+static const char *word(int argc, char **argv, const char *name)
 {
 	size_t length = strlen(name);
 
 	for (int i = 4; i < argc; i++)
-		if (!strncmp(argv[i], name, length) && argv[i][length] == '=')
-			return strtoull(argv[i] + length + 1, 0, 0);
-	return otherwise;
+		if (argv[i] && !strncmp(argv[i], name, length) && argv[i][length] == '=') {
+			const char *value = argv[i] + length + 1;
+
+			argv[i] = 0;
+			return value;
+		}
+	return 0;
 }
 
-/* A capture for Wireshark: pcap with nanoseconds, Ethernet. */
+static uint64_t number(const char *name, const char *text)
+{
+	char *end;
+	uint64_t value = strtoull(text, &end, 0);
+
+	if (end != text && !*end && *text != '-')
+		return value;
+	fprintf(stderr, "netsim: %s is a number, not \"%s\"\n", name, text);
+	exit(2);
+}
+
+static uint64_t option(int argc, char **argv, const char *name, uint64_t otherwise)
+{
+	const char *value = word(argc, argv, name);
+
+	return value ? number(name, value) : otherwise;
+}
+
+static uint32_t within(const char *name, uint64_t value, uint32_t least, uint32_t most)
+{
+	if (value >= least && value <= most)
+		return (uint32_t)value;
+	fprintf(stderr, "netsim: %s is from %u to %u, not %llu\n", name, least, most,
+		(unsigned long long)value);
+	exit(2);
+}
+
+/* All options of a run have been taken: what is left is a mistake. */
+static void check_options(int argc, char **argv)
+{
+	for (int i = 4; i < argc; i++)
+		if (argv[i]) {
+			fprintf(stderr, "netsim: \"%s\" is no option of this run, or is there twice; "
+				"tests/netsim/main.c lists them\n", argv[i]);
+			exit(2);
+		}
+}
+
+/* A capture for Wireshark: pcap with nanoseconds, Ethernet. Null: none is asked for. */
 static FILE *open_capture(int argc, char **argv)
 {
 	static const struct { uint32_t magic; uint16_t major, minor; uint32_t zone, accuracy, most, link; }
 		header = { 0xa1b23c4d, 2, 4, 0, 0, 1u << 17, 1 };
-	FILE *file = 0;
+	const char *name = word(argc, argv, "pcap");
+	FILE *file = name ? fopen(name, "wb") : 0;
 
-	for (int i = 4; i < argc; i++)
-		if (!strncmp(argv[i], "pcap=", 5))
-			file = fopen(argv[i] + 5, "wb");
+	if (name && !file) {
+		perror(name);
+		exit(2);
+	}
 	if (file)
 		fwrite(&header, sizeof(header), 1, file);
 	return file;
@@ -94,7 +142,10 @@ static long most_resident(void)
 	return getrusage(RUSAGE_SELF, &usage) ? -1 : usage.ru_maxrss;
 }
 
-#define RATE(name, otherwise) (uint32_t)option(argc, argv, name, otherwise)
+#define NUMBER(name, otherwise, least, most) \
+	within(name, option(argc, argv, name, otherwise), least, most)
+#define RATE(name, otherwise) NUMBER(name, otherwise, 0, 1000000)
+#define FLAG(name, otherwise) NUMBER(name, otherwise, 0, 1)
 
 static struct netsim_config read_network(int argc, char **argv, uint32_t nodes, uint64_t seed)
 {
@@ -109,9 +160,9 @@ static struct netsim_config read_network(int argc, char **argv, uint32_t nodes, 
 	network.cut_ns = option(argc, argv, "cut_ns", network.cut_ns);
 	network.stop = RATE("stop", 0);
 	network.stop_ns = option(argc, argv, "stop_ns", network.stop_ns);
-	network.mtu = RATE("mtu", network.mtu);
-	network.queue_bytes = RATE("queue", network.queue_bytes);
-	network.bytes_per_s = option(argc, argv, "bandwidth", network.bytes_per_s);
+	network.mtu = NUMBER("mtu", network.mtu, 320, 0xffff);
+	network.queue_bytes = NUMBER("queue", network.queue_bytes, 0x10000, UINT32_MAX);
+	network.bytes_per_s = NUMBER("bandwidth", network.bytes_per_s, 1, UINT32_MAX);
 	return network;
 }
 
@@ -128,12 +179,16 @@ static int run_engines(int argc, char **argv, const struct netsim_config *networ
 {
 	struct engines_config config = {
 		.nodes = network->nodes, .operations = operations, .seed = network->seed,
-		.longest = RATE("longest", 0), .announce = RATE("announce", 0),
-		.restarts = RATE("restarts", 0),
-		.most_time = option(argc, argv, "seconds", 600) * 1000000000
+		.longest = NUMBER("longest", 6000, ENGINES_LEAST, ENGINES_MOST),
+		.announce = NUMBER("announce", 0, 0, UINT32_MAX),
+		.restarts = NUMBER("restarts", 0, 0, UINT32_MAX),
+		.most_time = NUMBER("seconds", 600, 1, UINT32_MAX) * 1000000000ull
 	};
+	struct engines_result result;
 	double from = now();
-	struct engines_result result = engines_run(&config, network);
+
+	check_options(argc, argv);
+	result = engines_run(&config, network);
 
 	printf("seed %llu: %u started, %u failed, %llu frames, %llu resent, %llu ghosts, "
 	       "%llu times busy, %.3f simulated s, %.2f s, most %u records of a node and %u events, "
@@ -154,34 +209,32 @@ static int run_links(int argc, char **argv, const struct netsim_config *network,
 	uint32_t records = 0;
 	uint64_t bytes;
 	FILE *file;
-	int done;
+	int done, verbose;
 
 	config.nodes = network->nodes;
 	config.messages = messages;
 	config.seed = network->seed;
-	config.longest = RATE("longest", 20000);
+	config.longest = NUMBER("longest", 20000, 1, TRAFFIC_LONGEST);
 	config.longer = RATE("longer", 100000);
-	config.fixed = RATE("fixed", 0);
+	config.fixed = NUMBER("fixed", 0, 0, TRAFFIC_LONGEST);
 	config.answers = RATE("answers", 250000);
 	config.fast = RATE("fast", 500000);
-	config.announce = RATE("announce", 0);
-	config.unplaceable = RATE("unplaceable", 0);
-	config.cardless = RATE("cardless", 0);
+	config.announce = NUMBER("announce", 0, 0, UINT32_MAX);
+	config.unplaceable = FLAG("unplaceable", 0);
+	config.cardless = NUMBER("cardless", 0, 0, UINT32_MAX);
 	config.busy = RATE("busy", 10000);
-	config.incast = RATE("incast", 0);
-	config.most_time = option(argc, argv, "seconds", 600) * 1000000000;
-	if (config.longest > TRAFFIC_LONGEST || config.fixed > TRAFFIC_LONGEST) {
-		fprintf(stderr, "netsim: messages have at most %u bytes\n", TRAFFIC_LONGEST);
-		return 2;
-	}
+	config.incast = FLAG("incast", 0);
+	config.most_time = NUMBER("seconds", 600, 1, UINT32_MAX) * 1000000000ull;
 	traffic_open(&t, &config, network);
-	t.links.check_payload = (uint8_t)option(argc, argv, "crc", 1);
-	t.links.ring = RATE("ring", t.links.ring);
-	t.links.tries = (uint16_t)option(argc, argv, "tries", t.links.tries);
-	t.links.keyed = (uint8_t)option(argc, argv, "auth", 0);
+	t.links.check_payload = (uint8_t)FLAG("crc", 1);
+	t.links.ring = NUMBER("ring", t.links.ring, 1, UINT32_MAX);
+	t.links.tries = (uint16_t)NUMBER("tries", t.links.tries, 1, LINK_MOST_TRIES);
+	t.links.keyed = (uint8_t)FLAG("auth", 0);
 	for (uint32_t i = 0; i < sizeof(t.links.key); i++)
 		t.links.key[i] = (uint8_t)i;
+	verbose = (int)FLAG("verbose", 0);
 	file = open_capture(argc, argv);
+	check_options(argc, argv);
 	if (file)
 		netsim_watch(t.sim, capture, file);
 	bytes = link_bytes(&t.links);
@@ -193,7 +246,7 @@ static int run_links(int argc, char **argv, const struct netsim_config *network,
 	for (uint32_t i = 0; i < config.nodes; i++)
 		if (t.nodes[i].most_records > records)
 			records = t.nodes[i].most_records;
-	if (option(argc, argv, "verbose", 0)) {
+	if (verbose) {
 #define X(name, what) printf("%12llu %s\n", (unsigned long long)traffic_count(&t, LINK_##name), what);
 		LINK_COUNTERS(X)
 #undef X
@@ -218,14 +271,15 @@ static int run_links(int argc, char **argv, const struct netsim_config *network,
 int main(int argc, char **argv)
 {
 	struct netsim_config network;
-	uint32_t messages;
+	uint32_t messages, nodes;
 
 	if (argc < 4) {
 		fprintf(stderr, "netsim NODES MESSAGES SEED [name=value ...]\n");
 		return 2;
 	}
-	messages = (uint32_t)strtoul(argv[2], 0, 0);
-	network = read_network(argc, argv, (uint32_t)strtoul(argv[1], 0, 0), strtoull(argv[3], 0, 0));
-	return option(argc, argv, "engines", 0) ? run_engines(argc, argv, &network, messages) :
+	messages = (uint32_t)number("MESSAGES", argv[2]);
+	nodes = within("NODES", number("NODES", argv[1]), 2, MOST_NODES);
+	network = read_network(argc, argv, nodes, number("SEED", argv[3]));
+	return FLAG("engines", 0) ? run_engines(argc, argv, &network, messages) :
 		run_links(argc, argv, &network, messages);
 }

@@ -152,9 +152,9 @@ def test_a_sample_has_others_in_place_of_those_skipped():
 
 
 def test_a_run_gets_the_memory_that_the_list_says():
-    assert mpich.node_memory(Entry("a", "b", 1)) == 2048
-    assert mpich.node_memory(Entry("a", "b", 16)) == 512
-    assert mpich.node_memory(Entry("a", "b", 72)) == 113
+    assert mpich.node_memory(Entry("a", "b", 4)) == 3072
+    assert mpich.node_memory(Entry("a", "b", 16)) == 768
+    assert mpich.node_memory(Entry("a", "b", 72)) == 170
     assert mpich.node_memory(Entry("a", "b", 1, memory=6.4)) == 8192
 
 

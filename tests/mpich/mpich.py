@@ -49,9 +49,9 @@ LINKS = ("shm", "virtio")
 REASONS = HERE / "reasons.txt"
 BOOT = 120                               # seconds; a node may start slowly on a busy host
 TIMES_SLOWER = 3                         # a node without KVM than the lists assume
-# Megabytes of all nodes of a run together; a node uses only as much of the host's as its program
-# touches.
-MEMORY, MOST, LEAST = 8192, 2048, 64
+# Megabytes of all nodes of a run together, and of one: some programs have two buffers of up to 1 GB.
+# A node uses only as much of the host's as its program touches.
+MEMORY, MOST, LEAST = 12288, 3072, 64
 KEPT = 2000                              # characters of the output of a test that failed
 
 

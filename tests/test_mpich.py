@@ -174,7 +174,7 @@ def test_a_run_has_a_folder_of_its_own(monkeypatch, tmp_path):
     result = mpich.run(Entry("io", "reads", 4, ["-a"], ["B=c"], seconds=60), chosen)
     assert (result["outcome"], result["why"], result["status"]) == ("passed", "", 0)
     assert (tmp_path / "seen").read_text() == (
-        "reads\nrun --no-prefix -n 4 --mem 2048 --link virtio --timeout 100 "
+        "reads\nrun --no-prefix -n 4 --mem 3072 --link virtio --timeout 100 "
         "--faults loss=1%,seed=7 --env B=c ./reads -a\n")
 
 

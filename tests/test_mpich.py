@@ -29,9 +29,10 @@ SLOW = ("cxx/io/writeordx 4", "f90/io/writeshf90 4", "cxx/io/writeallnosx 4")
 with_mpi = pytest.mark.skipif(suite.mpi() is None, reason="MPI is not built: make mpi")
 
 
-def passes(*options: str) -> None:
+def passes(results: Path, *options: str) -> None:
     """MPICH's tests that these options choose pass, or there is a reason on file."""
-    done = subprocess.run(["/usr/bin/python3", ROOT / "tests/mpich/mpich.py", "-j", "2", *options],
+    done = subprocess.run(["/usr/bin/python3", ROOT / "tests/mpich/mpich.py", "-j", "2",
+                           "--results", results, *options],
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert ", 0 without a reason on file" in done.stdout.splitlines()[-1]
@@ -39,17 +40,17 @@ def passes(*options: str) -> None:
 
 @with_mpi
 @pytest.mark.timeout(1200)
-def test_a_sample_of_mpichs_own():
-    """The same 80 each time."""
-    passes("--lists", "testlist", "--sample", "80", "--seed", "18",
+def test_a_sample_of_mpichs_own(tmp_path):
+    """The same 80 each time. The results of `make mpich-check` stay."""
+    passes(tmp_path / "results", "--lists", "testlist", "--sample", "80", "--seed", "18",
            *(word for name in SLOW for word in ("--skip", name)))
 
 
 @with_mpi
 @pytest.mark.long
 @pytest.mark.timeout(1200)
-def test_mpichs_slow_ones():
-    passes(*(word for name in SLOW for word in ("--only", name)))
+def test_mpichs_slow_ones(tmp_path):
+    passes(tmp_path / "results", *(word for name in SLOW for word in ("--only", name)))
 
 
 # ---- verdicts ----

@@ -9,13 +9,14 @@
     --skip NAME     not this one; a sample has another one in its place; repeat
     -j N            nodes at once (as many as there are processors)
     --limit S       no run takes longer than S seconds (the lists' times, TIMES_SLOWER)
+    --results FILE  where the results are kept (build/mpich-LINK.json)
     --resume        keeps the results of an earlier call, and runs the others
 
 Takes the tests from Debian's source of MPICH (suite.py), reads their lists (lists.py), runs each
 line on nodes in a folder of its own, and judges it as MPICH's runner does (judge.py). reasons.txt
 says why those that do not pass do not: another failure is an error, and so is one of those that
-passes. A line begins with a pattern of names, or with the path of a program. The results are kept
-in build/mpich-LINK.json. Called by `make mpich-check`.
+passes. A line begins with a pattern of names, or with the path of a program. Called by
+`make mpich-check`.
 
 Runs go side by side as long as their ranks together are at most as many as -j says; one that has
 more ranks, or a need of memory on file, runs alone.
@@ -216,6 +217,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--limit", type=int, default=0)
+    parser.add_argument("--results", type=Path)
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--list", action="store_true", help="print their names only")
     parser.add_argument("--fetch", action="store_true", help="unpack and configure them only")
@@ -237,8 +239,8 @@ def main() -> int:
         return 0
     file = File(REASONS)
     unknown = file.unknown(everything)
-    results = Results(suite.BUILD / f"mpich-{chosen.link}{'-loss' * bool(chosen.loss)}.json",
-                      chosen.resume)
+    kept = suite.BUILD / f"mpich-{chosen.link}{'-loss' * bool(chosen.loss)}.json"
+    results = Results(chosen.results or kept, chosen.resume)
     waiting = [one for one in entries if one.name not in results.known]
     unbuilt = suite.build([one for one in waiting if not one.xfail], os.cpu_count() or 1)
     runs = []

@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from contextlib import contextmanager
+from fcntl import LOCK_EX, flock
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Iterable
+from typing import Any, Iterable, Iterator
 
 from lists import Entry
 
@@ -66,12 +68,23 @@ def logged(name: str, command: list[Any], **more: Any) -> int:
                               stderr=subprocess.STDOUT, check=False, **more).returncode
 
 
+@contextmanager
+def alone() -> Iterator[None]:
+    """Other calls wait here: they use the same folder."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with open(BUILD / "mpich.lock", "w") as lock:
+        flock(lock, LOCK_EX)
+        yield
+
+
+@alone()
 def prepare(jobs: int) -> None:
     """Unpacks, configures and builds the tests' shared code, once for each MPI library."""
     library = mpi()
     if library is None:
         raise RuntimeError("MPI is not built: make mpi")
-    key = sha256(repr((SUM, OPTIONS, SETTINGS, SHARED, str(library))).encode()).hexdigest()
+    # Its name has a sum of what it is built from; a link to it will do as well.
+    key = sha256(repr((SUM, OPTIONS, SETTINGS, SHARED, library.name)).encode()).hexdigest()
     stamp = WORK / "stamp"
     if stamp.exists() and stamp.read_text() == key:
         return
@@ -99,6 +112,7 @@ def newest_library() -> float:
     return max(file.stat().st_mtime for file in files if file.exists())
 
 
+@alone()
 def build(entries: Iterable[Entry], jobs: int) -> dict[str, str]:
     """Builds the programs of these entries; returns the error of each that could not be built."""
     wanted: dict[str, set[str]] = {}

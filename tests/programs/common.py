@@ -3,7 +3,7 @@
 A Program describes its source, its build and its tests. run_program() carries them out in a
 separate folder and counts the results. Every step is a shell command in the program's folder, with
 CC="margay cc --runnable" (docs/programs.md), so that ./NAME runs on a node; CXX and FC are the same
-for C++ and Fortran, MPICC and MPIFC with MPI. ranks() runs ./NAME on several nodes.
+for C++ and Fortran, MPICC, MPICXX and MPIFC with MPI. ranks() runs ./NAME on several nodes.
 """
 from __future__ import annotations
 
@@ -119,7 +119,8 @@ def environment(program: Program, jobs: int, work: Path) -> dict[str, str]:
     return {**kept, "PATH": f"{ROOT / 'tools'}:{kept.get('PATH', os.defpath)}", "LC_ALL": "C",
             "CC": "margay cc --runnable", "CXX": "margay c++ --runnable",
             "FC": "margay fortran --runnable",
-            "MPICC": "mpicc --runnable", "MPIFC": "mpifort --runnable",
+            "MPICC": "mpicc --runnable", "MPICXX": "mpicxx --runnable",
+            "MPIFC": "mpifort --runnable",
             "JOBS": str(jobs), "HOME": str(work),
             # The libraries of the languages and MPI are those in the user's cache.
             "XDG_CACHE_HOME": kept.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"),

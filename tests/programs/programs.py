@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from common import WORK, Outcome, Program, fetch, run_program  # noqa: E402
 
 NAMES = ("lua", "zlib", "bzip2", "lz4", "sqlite", "cjson", "lapack", "eigen", "fftw3",
-         "hpcc", "hdf5", "ga", "scalapack")
+         "hpcc", "hdf5", "pnetcdf", "ga", "scalapack")
 SHORT = ("bzip2", "zlib", "lapack", "eigen")
 LANGUAGES = ("lapack", "eigen")      # built by margay fortran and margay c++
 WANTED = 95       # of 100 tests

@@ -49,7 +49,7 @@ MARGAY = suite.TOOLS / "margay"
 LINKS = ("shm", "virtio")
 REASONS = HERE / "reasons.txt"
 BOOT = 120                               # seconds; a node may start slowly on a busy host
-TIMES_SLOWER = 3                         # a node without KVM than the lists assume
+TIMES_SLOWER = 6                         # a node without KVM than the lists assume
 # Megabytes of all nodes of a run together, and of one: some programs have two buffers of up to 1 GB.
 # A node uses only as much of the host's as its program touches.
 MEMORY, MOST, LEAST = 12288, 3072, 64

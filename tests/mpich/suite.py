@@ -39,7 +39,7 @@ OPTIONS = ["--build=amd64-margay-linux-musl", "--host=x86_64-margay-linux-musl",
            "--disable-dependency-tracking", "--disable-maintainer-mode"]
 # In front of a command: it ends when this program does, however that ends.
 WITH_US = ("setpriv", "--pdeathsig", "TERM")
-# The shared code fills and checks buffers of up to 256 MB, so it is optimized. The programs have no
+# The shared code fills and checks buffers of up to 1 GB, so it is optimized. The programs have no
 # options, as in MPICH's own build.
 SHARED = ("CFLAGS=-O2",)
 COMMANDS = {"CC": "mpicc", "CXX": "mpicxx", "F77": "mpif77", "FC": "mpifort"}

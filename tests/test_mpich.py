@@ -53,6 +53,13 @@ def test_mpichs_slow_ones(tmp_path):
     passes(tmp_path / "results", *(word for name in SLOW for word in ("--only", name)))
 
 
+def test_results_need_a_folder(tmp_path):
+    """The error comes before the runs, whose results would be lost."""
+    done = subprocess.run(["/usr/bin/python3", ROOT / "tests/mpich/mpich.py", "--results",
+                           tmp_path / "no/results"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and f"there is no folder {tmp_path}/no" in done.stderr
+
+
 # ---- verdicts ----
 
 GOOD = " No Errors\n"

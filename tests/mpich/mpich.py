@@ -224,6 +224,8 @@ def main() -> int:
     chosen = parser.parse_args()
     if chosen.loss and chosen.link == "shm":
         parser.error("shared memory loses nothing: --link virtio")
+    if chosen.results and not chosen.results.absolute().parent.is_dir():
+        parser.error(f"--results {chosen.results}: there is no folder {chosen.results.parent}")
     begin = time.monotonic()
     try:
         suite.prepare(os.cpu_count() or 1)

@@ -15,7 +15,7 @@
  *   cut_ns     ns, 1000000: length of these stretches
  *   stop       per million, 0: stretches of time in which the port of a node reads nothing
  *   stop_ns    ns, 1000000: length of these stretches
- *   mtu        bytes, 9014: longest frame
+ *   mtu        bytes, 9014: longest frame, from 320
  *   queue      bytes, 4194304: frames that may wait at one port of the switch
  *   bandwidth  bytes/s, 1000000000: of each link
  *
@@ -41,7 +41,7 @@
  * With engines=1 (0 or 1, 0) engines carry out MESSAGES operations. Then, besides the network's
  * options:
  *   longest    bytes, 6000: longest put or get, from 128 to 65535
- *   announce   bytes, 0: payload of at least this length is announced; 0: none
+ *   announce   bytes, 0: payload of at least this length, from 65, is announced; 0: none
  *   restarts   number, 0: nodes that restart, one after the other
  *   seconds    simulated s, 600: a run that takes longer has failed
  */
@@ -187,6 +187,8 @@ static int run_engines(int argc, char **argv, const struct netsim_config *networ
 	struct engines_result result;
 	double from = now();
 
+	if (config.announce)
+		within("announce", config.announce, 65, UINT32_MAX);
 	check_options(argc, argv);
 	result = engines_run(&config, network);
 
@@ -277,7 +279,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "netsim NODES MESSAGES SEED [name=value ...]\n");
 		return 2;
 	}
-	messages = (uint32_t)number("MESSAGES", argv[2]);
+	messages = within("MESSAGES", number("MESSAGES", argv[2]), 0, UINT32_MAX);
 	nodes = within("NODES", number("NODES", argv[1]), 2, MOST_NODES);
 	network = read_network(argc, argv, nodes, number("SEED", argv[3]));
 	return FLAG("engines", 0) ? run_engines(argc, argv, &network, messages) :

@@ -123,8 +123,9 @@ def test_pairs_of_faults_with_engines(pair):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_engines_that_restart(fault):
     """Combined with another fault; no operation of an earlier life has an effect."""
-    run("netsim-asan", 8, 8000, seed(), "engines=1", "restarts=20", f"{fault}=50000",
-        "delay=20000", "duplicate=20000")
+    rates = {"delay": 20_000, "duplicate": 20_000, fault: 50_000}
+    run("netsim-asan", 8, 8000, seed(), "engines=1", "restarts=20",
+        *(f"{name}={rate}" for name, rate in rates.items()))
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)

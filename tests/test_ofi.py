@@ -33,7 +33,7 @@ FLOODS = [("early", 4, 10000, 1000), ("self", 1, 20000, 0), ("all", 4, 2000, 300
 MANY_FLOODS = [("steps", 64, 200), ("injects", 64, 50), ("all", 64, 10), ("early", 64, 1000),
                ("early", 16, 100000), ("self", 1, 300000), ("onesided", 16, 20000)]
 
-PROGRESS = "fresh posted early many onesided busy learned window".split()
+PROGRESS = "fresh posted early many onesided busy learned patient window".split()
 
 RMA = "sizes pieces injected refused registered closed_soon ordered delivered counted".split()
 

@@ -17,7 +17,8 @@
  *
  * After several waits in a row that ended with an event, waits begin after fewer polls and last
  * longer, as a timer that wakes the node for nothing costs more than a message does. This ends when
- * the program computes after a poll without result.
+ * the program computes after a poll without result. The first poll after a wait always comes late, as
+ * the node had to be woken, so it does not count.
  */
 #define LOOKS_MOST    32u
 #define LOOKS_LEAST   4u
@@ -25,7 +26,7 @@
 #define TRUSTED       16u               /* waits */
 #define IDLE_TICKS    (1UL << 13)       /* 2 to 4 us */
 #define IDLE_MS       1
-#define TRUSTED_MS    10
+#define TRUSTED_MS    30
 
 static struct cq *cq_of(struct fid_cq *fid)
 {
@@ -143,6 +144,7 @@ static void wait_idle(struct cq *cq, struct endpoint *ep)
 	if (ep->active && cq->waits < TRUSTED)
 		cq->waits++;
 	cq->idle_since = ticks();
+	cq->idle = 0;
 }
 
 /* Takes events. Their completions go into the ring, or straight into the caller's array. */

@@ -128,6 +128,8 @@ darrays.o: src/mpi/datatype/typerep/src/darrays.c
 	$(COMPILE) -c -o $@ $<
 neighbors.o: src/binding/c/coll/neighbors.c
 	$(COMPILE) -c -o $@ $<
+errors.o: src/mpi/errhan/errors.c
+	$(COMPILE) -c -o $@ $<
 end
 for goal in margay-sources margay-libraries; do
 	make -j"$jobs" $goal >>"$log" 2>&1 || fail "making $goal"
@@ -152,12 +154,13 @@ replace() {
 }
 # MPI_Win_allocate_shared with a check that this device leaves out, connections that are refused,
 # MPI_Get_elements (another object of that name, without "lt", has the call itself), distributed
-# arrays, and MPI_Neighbor_alltoallw.
+# arrays, MPI_Neighbor_alltoallw, and errors that are joined.
 replace shared_windows src/binding/c/rma win_allocate_shared.o
 replace connections src/mpi/spawn spawn_impl.o
 replace elements src/mpi/datatype '^lt.*get_elements_x.o'
 replace darrays src/mpi/datatype/typerep/src typerep_dataloop_darray.o
 replace neighbors src/binding/c/coll '[-_]i*neighbor_alltoallw\(_init\)*\.o$'
+replace errors src/mpi/errhan '[-_]errutil.o'
 # A tool between program and library (PMPI) defines some of these itself; in MPICH they are in one
 # object with all others.
 objcopy --wildcard --weaken-symbol='mpi_*_f08ts_' --weaken-symbol='mpi_*_f08_' \

@@ -70,6 +70,11 @@ def test_neighbors_of_unequal_number(margay, link, ranks):
     assert said.lines == ["neighbors: 60 rounds"]
 
 
+def test_joined_errors_have_an_end(margay):
+    said = margay("run", "-n", 1, "--no-prefix", mpi_app("tests", "errors"), timeout=30).ok()
+    assert said.lines == ["before", "after", "same", "apart"]
+
+
 def over_faults(margay, tmp_path, kind: str, name: str, seed: int, rounds: int) -> None:
     report = tmp_path / "run.json"
     run(margay, name, 3, rounds, seed, 20000 if name == "messages" else 300, timeout=LONG, options=(

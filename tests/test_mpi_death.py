@@ -51,11 +51,12 @@ def test_a_rank_dies(margay, number, phase):
 
 def goes_on(margay, over: str, phase: str, ranks: int = 3) -> None:
     """The launcher ends nothing because of the death: a rank that is left ends the job with MPI's
-    error, which names call and cause."""
+    error, which names call and cause. A rank to which MPICH only passes on that another one has failed
+    does not know the cause, and may be the one that ends the job."""
     run = killed(margay, over, ranks, phase, PHASES.index(phase), "--on-death", "continue")
     assert run.returncode, run.describe()
     run.says(rf"MPI_{NAMES_PEER[phase]}\(.*\) failed$")
-    run.says(r"the peer has died\)$")
+    run.says(r"the peer has died\)$|\(unknown\)\(\): Other MPI error$")
 
 
 @pytest.mark.parametrize("over", ["shm", "virtio"])

@@ -1,0 +1,54 @@
+/*
+ * errors: reports of errors that MPICH has joined end, also if both have entries in common. Calls a
+ * function of MPICH itself, as only the death of a peer at the right time makes MPI call it so.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+/* MPICH's src/include/mpir_err.h: the second report comes after the first; a new entry before one. */
+int MPIR_Err_combine_codes(int first, int second);
+int MPIR_Err_create_code(int report, int fatal, const char *function, int line, int class,
+			 const char *generic, const char *specific, ...);
+
+static int entry(int report, const char *function)
+{
+	return MPIR_Err_create_code(report, 0, function, 1, MPI_ERR_OTHER, "**fail", 0);
+}
+
+/* Times that a report names a function. */
+static int named(int report, const char *function)
+{
+	char text[MPI_MAX_ERROR_STRING];
+	int length, times = 0;
+
+	MPI_Error_string(report, text, &length);
+	for (const char *at = text; (at = strstr(at, function)) != 0; at++)
+		times++;
+	return times;
+}
+
+static void expect(const char *what, int first, int second, int times)
+{
+	int report = MPIR_Err_combine_codes(first, second);
+
+	if (named(report, "first(") != times || named(report, "common(") != 1)
+		printf("%s: wrong\n", what);
+	else
+		printf("%s\n", what);
+}
+
+int main(int argc, char **argv)
+{
+	int common;
+
+	MPI_Init(&argc, &argv);
+	common = entry(MPI_SUCCESS, "common");
+	expect("before", entry(common, "first"), common, 1);
+	expect("after", common, entry(common, "first"), 0);
+	common = entry(MPI_SUCCESS, "common");
+	expect("same", common, common, 0);
+	expect("apart", entry(MPI_SUCCESS, "first"), entry(MPI_SUCCESS, "common"), 1);
+	MPI_Finalize();
+	return 0;
+}

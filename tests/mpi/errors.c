@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* MPICH's src/include/mpir_err.h: the second report comes after the first; a new entry before one. */
+/* MPICH's own: the first puts the second report behind the first, the other a new entry before one. */
 int MPIR_Err_combine_codes(int first, int second);
 int MPIR_Err_create_code(int report, int fatal, const char *function, int line, int class,
 			 const char *generic, const char *specific, ...);

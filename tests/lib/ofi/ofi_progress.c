@@ -235,7 +235,7 @@ static int look(struct ofi *o)
 }
 
 /* Polls until one waited although nothing came. */
-static void wait_in_vain(struct ofi *o)
+static void wait_without_event(struct ofi *o)
 {
 	struct timespec start;
 
@@ -247,7 +247,7 @@ static void wait_in_vain(struct ofi *o)
 
 /* Returns in how many of ROUNDS rounds the program was halted after a few polls, as that was right in
  * earlier rounds. Whenever the host takes the processor away between two polls, it learns anew. */
-static int halted_soon(struct ofi *o, int in_vain)
+static int halted_soon(struct ofi *o, int waits_between)
 {
 	int few = 0;
 
@@ -262,8 +262,8 @@ static int halted_soon(struct ofi *o, int in_vain)
 		compute_us(300);
 		if (o->rank == 1)
 			OK(fi_tinject(o->ep, out, 8, 0, 1));
-		if (in_vain && o->rank == 0) {
-			wait_in_vain(o);
+		if (waits_between && o->rank == 0) {
+			wait_without_event(o);
 			compute_us(20);
 			quiet(o);
 		}

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import random
+import re
 import signal
 
 import pytest
@@ -52,9 +53,12 @@ def test_a_rank_dies(margay, number, phase):
 def goes_on(margay, over: str, phase: str, ranks: int = 3) -> None:
     """The launcher ends nothing because of the death: a rank that is left ends the job with MPI's
     error, which names call and cause. A rank to which MPICH only passes on that another one has failed
-    does not know the cause, and may be the one that ends the job."""
+    does not know the cause, and may be the one that ends the job. If the death damaged the queues of a
+    rank, which is rare and only over shared memory, it ends without MPI."""
     run = killed(margay, over, ranks, phase, PHASES.index(phase), "--on-death", "continue")
     assert run.returncode, run.describe()
+    if over == "shm" and re.search(r"another rank died while it changed this one's queues", run.stderr):
+        return
     run.says(rf"MPI_{NAMES_PEER[phase]}\(.*\) failed$")
     run.says(r"the peer has died\)$|\(unknown\)\(\): Other MPI error$")
 

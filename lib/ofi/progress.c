@@ -317,6 +317,21 @@ void mfi_take_early(struct endpoint *ep)
 		mfi_early_event(ep, &event);
 }
 
+/* Waits for an event of `count` queues. If a node died while its kernel changed this rank's queues,
+ * they are damaged, and no event can come any more. So the program ends here, with a line that says
+ * why. */
+static int poll_queues(ptl_handle_eq_t *queues, int count, int ms, ptl_event_t *event, int *queue)
+{
+	int found = PtlEQPoll(queues, count, (ptl_time_t)ms, event, queue);
+
+	if (found == PTL_FAIL) {
+		fprintf(stderr, "margay: rank %d: another rank died while it changed this one's queues; no"
+			" message can come or go any more\n", margay_rank());
+		_Exit(1);
+	}
+	return found;
+}
+
 void mfi_wait(struct endpoint *ep, int ms)
 {
 	ptl_event_t event;
@@ -324,7 +339,7 @@ void mfi_wait(struct endpoint *ep, int ms)
 
 	if (ms < 0 || ms > PROBE_MS)
 		ms = PROBE_MS;
-	found = PtlEQPoll(ep->queues, QUEUES, (ptl_time_t)ms, &event, &queue);
+	found = poll_queues(ep->queues, QUEUES, ms, &event, &queue);
 	if (found == PTL_OK || found == PTL_EQ_DROPPED)
 		dispatch(ep, (unsigned int)queue, &event);
 	else
@@ -344,7 +359,7 @@ void mfi_make_room(struct endpoint *ep)
 	ptl_event_t event;
 	int queue, found;
 
-	found = PtlEQPoll(&ep->queues[QUEUE_TX], 1, 1, &event, &queue);
+	found = poll_queues(&ep->queues[QUEUE_TX], 1, 1, &event, &queue);
 	if (found == PTL_OK || found == PTL_EQ_DROPPED)
 		tx_event(ep, &event);
 }

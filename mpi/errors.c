@@ -11,7 +11,7 @@
 #include "errutil.c"
 #undef MPIR_Err_combine_codes
 
-/* The last entry of a report, or NULL: it does not end with a valid entry. */
+/* The last entry of a report. NULL if the report does not end with a valid one. */
 static const MPIR_Err_msg_t *last_entry(int code)
 {
 	const MPIR_Err_msg_t *entry = NULL;

@@ -54,7 +54,7 @@ def test_mpichs_slow_ones(tmp_path):
 
 
 def test_results_need_a_folder(tmp_path):
-    """The error comes before the runs, whose results would be lost."""
+    """Without it the runs would end with their results lost, so none starts."""
     done = subprocess.run(["/usr/bin/python3", ROOT / "tests/mpich/mpich.py", "--results",
                            tmp_path / "no/results"], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and f"there is no folder {tmp_path}/no" in done.stderr

@@ -1,12 +1,13 @@
 /*
- * errors: reports of errors that MPICH has joined end, also if both have entries in common. Calls a
- * function of MPICH itself, as only the death of a peer at the right time makes MPI call it so.
+ * errors: MPICH joins two reports of errors, and the text of the joined report has an end, also if
+ * both share entries. This calls functions inside MPICH, as a program without a dead peer cannot
+ * reach the case.
  */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
 
-/* MPICH's own: the first puts the second report behind the first, the other a new entry before one. */
+/* MPICH's: one appends a report to another, the other puts a new entry in front of a report. */
 int MPIR_Err_combine_codes(int first, int second);
 int MPIR_Err_create_code(int report, int fatal, const char *function, int line, int class,
 			 const char *generic, const char *specific, ...);

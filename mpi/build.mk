@@ -9,7 +9,7 @@ mpi: all
 # Programs with MPI: the examples apps/mpi/*.c, and what the tests in tests/mpi/ run. MPICH's
 # MPI_STATUSES_IGNORE is an address that gcc takes for an array without elements.
 MPI_APPS   := $(patsubst apps/mpi/%.c,build/apps/mpi/%.elf,$(wildcard apps/mpi/*.c))
-MPI_PARTS  := $(APP_PARTS) build/lib/libfabric.a build/lib/libpmi.a mpi/build.mk
+MPI_PARTS  := $(APP_PARTS) build/lib/libfabric.a build/lib/libpmi.a $(wildcard mpi/*)
 MPI_CFLAGS := -O2 -Wall -Wextra -Werror -Wno-stringop-overflow
 
 build/apps/mpi/%.elf: apps/mpi/%.c $(MPI_PARTS) | mpi

@@ -10,12 +10,16 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from harness import BUILD, ROOT, no_libraries, until
 from test_languages import opened
+
+sys.path.insert(0, str(ROOT / "tools"))
+from margaylib.languages import MPI  # noqa: E402
 
 pytestmark = pytest.mark.mpi
 
@@ -310,6 +314,14 @@ def test_the_first_use(margay, without_mpi, tmp_path):
     run.says("^mpicc: error: the MPI library could not be built$")
     assert not list((tmp_path / "cache").rglob("mpi-*/stamp"))
     assert not (tmp_path / "a.out").exists()
+
+
+def test_its_name_is_made_from_each_of_its_sources():
+    """So a change in one of them builds MPI anew."""
+    script = (ROOT / "mpi/mpich.sh").read_text()
+    used = {ROOT / f"mpi/{name}.c" for name in re.findall(r"^replace (\w+)", script, re.MULTILINE)}
+    assert used and used == set(ROOT.glob("mpi/*.c"))
+    assert used | {ROOT / "mpi/mpich.sh", ROOT / "lib/pmi/pmi.h"} <= set(MPI.sources())
 
 
 def test_two_builders(margay, without_mpi, tmp_path):

@@ -70,9 +70,9 @@ def test_neighbors_of_unequal_number(margay, link, ranks):
     assert said.lines == ["neighbors: 60 rounds"]
 
 
-def test_joined_errors_have_an_end(margay):
+def test_joined_errors_have_an_end_and_name_both(margay):
     said = margay("run", "-n", 1, "--no-prefix", mpi_app("tests", "errors"), timeout=30).ok()
-    assert said.lines == ["before", "after", "same", "apart"]
+    assert said.lines == ["before", "after", "same", "apart", "classes", "chain"]
 
 
 def over_faults(margay, tmp_path, kind: str, name: str, seed: int, rounds: int) -> None:

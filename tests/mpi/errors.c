@@ -1,7 +1,7 @@
 /*
- * errors: MPICH joins two reports of errors, and the text of the joined report has an end, also if
- * both share entries. This calls functions inside MPICH, as a program without a dead peer cannot
- * reach the case.
+ * errors: MPICH joins two reports of errors. The text of the joined report has an end, also if both
+ * share entries, and names both, also if their classes differ. This calls functions inside MPICH, as
+ * a program without a dead peer cannot reach these cases.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -12,9 +12,14 @@ int MPIR_Err_combine_codes(int first, int second);
 int MPIR_Err_create_code(int report, int fatal, const char *function, int line, int class,
 			 const char *generic, const char *specific, ...);
 
+static int entry_of(int class, int report, const char *function)
+{
+	return MPIR_Err_create_code(report, 0, function, 1, class, "**fail", 0);
+}
+
 static int entry(int report, const char *function)
 {
-	return MPIR_Err_create_code(report, 0, function, 1, MPI_ERR_OTHER, "**fail", 0);
+	return entry_of(MPI_ERR_OTHER, report, function);
 }
 
 /* Times that a report names a function. */
@@ -32,8 +37,12 @@ static int named(int report, const char *function)
 static void expect(const char *what, int first, int second, int times)
 {
 	int report = MPIR_Err_combine_codes(first, second);
+	int class, class_of_first;
 
-	if (named(report, "first(") != times || named(report, "common(") != 1)
+	MPI_Error_class(report, &class);
+	MPI_Error_class(first, &class_of_first);
+	if (named(report, "first(") != times || named(report, "common(") != 1 ||
+	    class != class_of_first)
 		printf("%s: wrong\n", what);
 	else
 		printf("%s\n", what);
@@ -50,6 +59,10 @@ int main(int argc, char **argv)
 	common = entry(MPI_SUCCESS, "common");
 	expect("same", common, common, 0);
 	expect("apart", entry(MPI_SUCCESS, "first"), entry(MPI_SUCCESS, "common"), 1);
+	expect("classes", entry(MPI_SUCCESS, "first"),
+	       entry_of(MPI_ERR_COUNT, MPI_SUCCESS, "common"), 1);
+	expect("chain", entry(entry(MPI_SUCCESS, "inner"), "first"),
+	       entry_of(MPI_ERR_COUNT, MPI_SUCCESS, "common"), 1);
 	MPI_Finalize();
 	return 0;
 }

@@ -29,12 +29,12 @@ class Language:
         self.suffixes = frozenset(suffixes.split())
         self.dialects = tuple(dialects.split())   # prefixes of -x arguments
         self.archives = tuple(archives.split())   # the library's archives, in link order
-        # The script that builds it, and its other sources in this repository.
-        self.sources = [ROOT / name for name in (sources or f"languages/{word}.sh").split()]
+        # What builds it: a script, and what else of this repository it uses. Names may be patterns.
+        self._sources = (sources or f"languages/{word}.sh").split()
+        self.script = ROOT / self._sources[0]
 
-    @property
-    def script(self) -> Path:
-        return self.sources[0]
+    def sources(self) -> list[Path]:
+        return [path for name in self._sources for path in sorted(ROOT.glob(name))]
 
     def host_compiler(self) -> str:
         return program(os.environ.get(self.variable) or self.compiler, self.package)
@@ -56,8 +56,7 @@ UNWINDER_CALLS = ("pthread_once", "pthread_getspecific", "pthread_setspecific")
 OPENMP = Language("openmp", "OpenMP", "gcc", suffixes="", dialects="", archives="gomp")
 # So is MPI's. Its Fortran binding needs only the compiler, its C++ binding the C++ library.
 MPI = Language("mpi", "MPI", "gcc", suffixes="", dialects="", package="gcc g++ gfortran",
-               sources="mpi/mpich.sh mpi/shared_windows.c mpi/connections.c mpi/elements.c "
-               "mpi/darrays.c mpi/neighbors.c lib/pmi/pmi.h lib/pmi/slurm/pmi.h")
+               sources="mpi/mpich.sh mpi/*.c lib/pmi/pmi.h lib/pmi/slurm/pmi.h")
 # -lNAME to the language that has that library.
 ARCHIVES = {name: language for language in (*LANGUAGES.values(), OPENMP)
             for name in language.archives}
@@ -159,7 +158,7 @@ def _name(language: Language) -> str:
     from .compile import COMPILE_FLAGS
     version = _version(language)
     key = sha256(" ".join([version, *COMPILE_FLAGS]).encode())
-    for path in (ROOT / "languages/common.sh", *language.sources, built("sysroot") / "stamp"):
+    for path in (ROOT / "languages/common.sh", *language.sources(), built("sysroot") / "stamp"):
         key.update(path.read_bytes())
     return f"{language.word}-{version}-{key.hexdigest()[:16]}"
 

@@ -300,6 +300,22 @@ static int are_few(const struct link *link, int landed)
 	       (landed && n + least_of(bulk->most, bulk->level) / share <= bulk->level);
 }
 
+/* The message whose parts are granted behind those of this one, or NO_RECORD. A grant is of all
+ * long messages in its range, so it ends before one that the user has dropped. */
+static uint32_t next_to_grant(const struct link *link, uint32_t index)
+{
+	for (index = assembly_at(link, index)->next; index != NO_RECORD;
+	     index = assembly_at(link, index)->next) {
+		const struct assembly *assembly = assembly_at(link, index);
+
+		if (assembly_waits(assembly))
+			break;
+		if (assembly->announced && !assembly->taken)
+			return NO_RECORD;
+	}
+	return index;
+}
+
 /* If few buffers are left, post and grant more for the next parts of the flow that has the turn.
  * 0: the turn is over, as all parts are in place and the flow has no more or has had its share. */
 static int extend(struct link *link, int landed)
@@ -316,7 +332,7 @@ static int extend(struct link *link, int landed)
 		int was_sent = is_sent(assembly);
 
 		if (assembly->granted == assembly->parts)
-			index = first_incomplete(link, assembly->next);
+			index = next_to_grant(link, index);
 		else if (add(link, index))
 			again |= was_sent;
 		else

@@ -103,6 +103,26 @@ TEST(bulk_is_repaired)
 	CHECK_IS(traffic_close(&t), 0);
 }
 
+/* A grant does not include them, so their payload is not sent. */
+TEST(bulk_leaves_out_messages_that_the_user_drops)
+{
+	struct traffic_config config = usual(2, 900, 4);
+	struct netsim_config network = netsim_defaults(2, 4);
+	struct traffic t;
+
+	config.busy = config.unplaceable = 0;
+	config.dropped = 300000;
+	traffic_open(&t, &config, &network);
+	traffic_start(&t);
+	CHECK_IS(traffic_run(&t, ~0u), 1);
+	CHECK_IS(t.failed, 0);
+	CHECK(traffic_count(&t, LINK_PLACED) > 500);
+	CHECK_IS(traffic_count(&t, LINK_PLACED), traffic_count(&t, LINK_PARTS_OUT));
+	CHECK_IS(traffic_count(&t, LINK_MISPLACED), 0);
+	CHECK_IS(traffic_count(&t, LINK_TIMEOUTS), 0);
+	CHECK_IS(traffic_close(&t), 0);
+}
+
 /* A part without a buffer is sent by the ordinary card, whose frames may be shorter. */
 TEST(bulk_parts_fit_both_cards)
 {

@@ -56,9 +56,10 @@ static int is_stranger(const struct traffic *t, uint32_t node)
 	return node >= t->config.nodes - t->config.strangers;
 }
 
-static int is_busy(struct traffic *t)
+/* 1 for so many of a million calls. */
+static int happens(struct traffic *t, uint32_t rate)
 {
-	return t->config.busy && netsim_random(&t->dice) % 1000000 < t->config.busy;
+	return rate && netsim_random(&t->dice) % 1000000 < rate;
 }
 
 /* A message begins here; returns its number. */
@@ -91,7 +92,7 @@ static int send_fast(struct traffic_node *n, uint32_t to, const struct header *h
 	struct link_room room = { 0, 0 };
 
 	if (header->length <= LINK_FAST_BYTES && header->lane == LINK_REQUESTS &&
-	    t->config.fast && netsim_random(&t->dice) % 1000000 < t->config.fast)
+	    happens(t, t->config.fast))
 		room = link_fast_room(n->link, to);
 	if (!room.header)
 		return 0;
@@ -146,7 +147,7 @@ static int take(void *context, uint32_t node, uint32_t lane, const void *header,
 	struct traffic_node *n = context;
 	uint32_t number;
 
-	if (is_busy(n->traffic))
+	if (happens(n->traffic, n->traffic->config.busy))
 		return LINK_BUSY;
 	if (is_stranger(n->traffic, node))
 		return LINK_TAKE;
@@ -194,11 +195,15 @@ static int on_begin(void *context, uint32_t node, uint32_t lane, const void *hea
 {
 	struct traffic_node *n = context;
 
-	if (is_busy(n->traffic) ||
+	if (happens(n->traffic, n->traffic->config.busy) ||
 	    (n->traffic->config.answered && !link_reserve(n->link, node)))
 		return LINK_BUSY;
 	target->room[0] = is_stranger(n->traffic, node) ? STRANGER :
 		check_header(n, node, lane, header, LINK_HEADER_BYTES, length);
+	if (happens(n->traffic, n->traffic->config.dropped)) {
+		received(n, (uint32_t)target->room[0], node, lane);
+		return LINK_DROP;
+	}
 	target->room[1] = 0;
 	target->room[2] = 0;
 	target->room[3] = node;

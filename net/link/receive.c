@@ -7,16 +7,11 @@
  */
 #include "internal.h"
 
-static void count_bad(struct link *link, enum wire_result result)
-{
-	static const uint8_t counters[] = {
-		[WIRE_SHORT] = LINK_SHORT, [WIRE_FOREIGN] = LINK_FOREIGN,
-		[WIRE_DAMAGED] = LINK_DAMAGED, [WIRE_NONSENSE] = LINK_NONSENSE,
-		[WIRE_FORGED] = LINK_FORGED,
-	};
-
-	count(link, counters[result]);
-}
+/* The counters of invalid frames have the order of enum wire_result: */
+#define COUNTER_OF(result)  ((uint32_t)LINK_SHORT + (uint32_t)(result) - (uint32_t)WIRE_SHORT)
+_Static_assert(COUNTER_OF(WIRE_FOREIGN) == LINK_FOREIGN &&
+	       COUNTER_OF(WIRE_DAMAGED) == LINK_DAMAGED && COUNTER_OF(WIRE_FORGED) == LINK_FORGED &&
+	       COUNTER_OF(WIRE_NONSENSE) == LINK_NONSENSE, "as in link.h");
 
 /* At the start of an epoch, count the senders anew: their number decides on the ring's shares. */
 static void begin_epoch(struct link *link)
@@ -121,7 +116,7 @@ static int receive(struct link *link, const uint8_t *frame, uint32_t bytes)
 
 	result = wire_read(frame, bytes, link->config.node, link->key, &wire);
 	if (result) {
-		count_bad(link, result);
+		count(link, COUNTER_OF(result));
 		return 0;
 	}
 	if (wire.node >= link->config.nodes || wire.node == link->config.node) {

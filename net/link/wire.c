@@ -13,21 +13,6 @@ static uint32_t node_of(const uint8_t *address)
 	return (uint32_t)address[4] << 8 | address[5];
 }
 
-/* The checksum of a header of any of the four lengths. */
-static uint32_t checksum(const uint8_t *frame, uint32_t bytes)
-{
-	switch (bytes) {
-	case WIRE_DATA:
-		return wire_checksum(frame, WIRE_DATA);
-	case WIRE_PUT_DATA:
-		return wire_checksum(frame, WIRE_PUT_DATA);
-	case WIRE_GRANT:
-		return wire_checksum(frame, WIRE_GRANT);
-	default:
-		return wire_checksum(frame, WIRE_HEADER);
-	}
-}
-
 static uint64_t mix_all(uint64_t state, const uint8_t *words, uint32_t bytes)
 {
 	for (uint32_t at = 0; at < bytes; at += 8)
@@ -111,7 +96,7 @@ void wire_seal(const uint8_t *key, int check, const struct nic_piece *pieces, ui
 	}
 	wire_put(frame + WIRE_PAYLOAD_CRC, crc, 4);
 	wire_put(frame + WIRE_CHECKSUM, is_batch ? sum_batch(frame, bytes, pieces + 1, n - 1) :
-		 checksum(frame, header), 4);
+		 wire_checksum(frame, header), 4);
 }
 
 uint32_t wire_first(const uint8_t *frames, uint32_t bytes)
@@ -281,56 +266,43 @@ enum wire_result wire_read_apart(const uint8_t *frame, uint32_t bytes, uint32_t 
 				 const uint8_t *key, const struct nic_piece *pieces, uint32_t n,
 				 struct wire *wire)
 {
-	uint32_t behind, header, crc = 0, sent_crc;
-	int is_batch;
-
-	if (bytes < WIRE_HEADER)
-		return WIRE_SHORT;
-	if (!is_ours(frame, node, key ? WIRE_SIGNED : WIRE_VERSION))
-		return WIRE_FOREIGN;
-	wire->kind = frame[WIRE_KIND] & WIRE_KIND_MASK;
-	behind = (uint32_t)wire_get(frame + WIRE_BEHIND, 2);
-	header = header_of(frame[WIRE_KIND], behind);
-	if (bytes != WIRE_HEADER + behind || bytes < header)
-		return WIRE_SHORT;
-	wire->bytes = bytes - header;
-	is_batch = is_several(frame, header);
-	if (is_batch && bytes % 8)
-		return WIRE_SHORT;
-	if (key && wire_tag(key, frame, header, pieces, n) != wire_get(frame + WIRE_TAG, 8))
-		return WIRE_FORGED;
-	if (!key && wire_get(frame + WIRE_CHECKSUM, 4) !=
-	    (is_batch ? sum_batch(frame, header, pieces, n) : checksum(frame, header)))
-		return WIRE_DAMAGED;
-	sent_crc = key ? 0 : (uint32_t)wire_get(frame + WIRE_PAYLOAD_CRC, 4); /* 0: none */
-	wire->payload = frame + header;
-	if (!read_fields(frame, header, wire) || !is_sound(wire))
-		return WIRE_NONSENSE;
-	if (sent_crc && wire->bytes && !is_batch) {
-		for (uint32_t i = 0; i < n; i++)
-			crc = port_crc32c(crc, pieces[i].bytes, pieces[i].length);
-		if (crc != sent_crc)
-			return WIRE_DAMAGED;
-	}
-	return WIRE_OK;
-}
-
-enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
-			   const uint8_t *key, struct wire *wire)
-{
+	uint32_t header, crc = 0, sent_crc;
 	struct nic_piece payload;
-	enum wire_result result;
-	uint32_t header;
+	int several;
 
 	if (bytes < WIRE_HEADER)
 		return WIRE_SHORT;
 	header = header_of(frame[WIRE_KIND], bytes - WIRE_HEADER);
 	if (bytes < header)
 		return WIRE_SHORT;
-	payload = (struct nic_piece){ frame + header, bytes - header };
-	result = wire_read_apart(frame, bytes, node, key, &payload, bytes > header, wire);
-	return result == WIRE_OK && wire->messages > 1 && !is_batch(wire) ?
-		WIRE_NONSENSE : result;
+	if (!is_ours(frame, node, key ? WIRE_SIGNED : WIRE_VERSION))
+		return WIRE_FOREIGN;
+	several = is_several(frame, header);
+	if (bytes != WIRE_HEADER + wire_get(frame + WIRE_BEHIND, 2) || (several && bytes % 8))
+		return WIRE_SHORT;
+	wire->kind = frame[WIRE_KIND] & WIRE_KIND_MASK;
+	wire->bytes = bytes - header;
+	wire->payload = frame + header;
+	if (!pieces) {
+		payload = (struct nic_piece){ wire->payload, wire->bytes };
+		pieces = &payload;
+		n = 1;
+	}
+	if (key && wire_tag(key, frame, header, pieces, n) != wire_get(frame + WIRE_TAG, 8))
+		return WIRE_FORGED;
+	if (!key && wire_get(frame + WIRE_CHECKSUM, 4) !=
+	    (several ? sum_batch(frame, header, pieces, n) : wire_checksum(frame, header)))
+		return WIRE_DAMAGED;
+	sent_crc = key ? 0 : (uint32_t)wire_get(frame + WIRE_PAYLOAD_CRC, 4); /* 0: none */
+	if (!read_fields(frame, header, wire) || !is_sound(wire))
+		return WIRE_NONSENSE;
+	if (sent_crc && wire->bytes && !several) {
+		for (uint32_t i = 0; i < n; i++)
+			crc = port_crc32c(crc, pieces[i].bytes, pieces[i].length);
+		if (crc != sent_crc)
+			return WIRE_DAMAGED;
+	}
+	return wire->messages > 1 && !is_batch(wire) ? WIRE_NONSENSE : WIRE_OK;
 }
 
 /* Adjacent fields are written as one word where possible. */

@@ -95,17 +95,19 @@ enum wire_result {
 /*
  * Read a frame of `bytes` bytes that node `node` has received. Checks everything that does not
  * depend on the sender's flow; the length is checked first. With a key, only frames with the
- * right tag are accepted; without one (null), only frames without a tag. On an error *wire must
+ * right tag are accepted; without one (null), only frames without a tag. The payload of a BULK
+ * frame may be in `n` pieces; if `pieces` is null it is behind the header. On an error *wire must
  * not be used.
  */
-enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
-			   const uint8_t *key, struct wire *wire);
-
-/* The same for a frame whose header is at `frame` and whose payload is in `n` pieces. It does not
- * check the messages of a batch. */
 enum wire_result wire_read_apart(const uint8_t *frame, uint32_t bytes, uint32_t node,
 				 const uint8_t *key, const struct nic_piece *pieces, uint32_t n,
 				 struct wire *wire);
+
+static inline enum wire_result wire_read(const uint8_t *frame, uint32_t bytes, uint32_t node,
+					 const uint8_t *key, struct wire *wire)
+{
+	return wire_read_apart(frame, bytes, node, key, 0, 0, wire);
+}
 
 /* The length of the first frame of an aggregate. Returns `bytes` if that frame has an impossible
  * length: wire_read then rejects it. */

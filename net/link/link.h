@@ -76,7 +76,6 @@ enum link_lane { LINK_REQUESTS, LINK_ANSWERS };
 	X(RESETS_OUT,    "RESET frames sent in answer to them") \
 	X(LOST,          "peers lost: everything that was under way with them has failed") \
 	X(FAILED_OUT,    "messages that could not be sent") \
-	X(FAILED_IN,     "messages that began to arrive and failed") \
 	X(ANNOUNCED,     "long messages sent as an announcement") \
 	X(GRANTS_OUT,    "grants sent, repeated ones included") \
 	X(PARTS_OUT,     "parts of long messages sent") \
@@ -87,7 +86,6 @@ enum link_lane { LINK_REQUESTS, LINK_ANSWERS };
 	X(WITHDRAWN,     "times that buffers were withdrawn from the bulk card") \
 	X(PASSED,        "turns that ended because nothing, or little, arrived") \
 	X(CARD_FULL,     "times that a card's ring or the frame records were full") \
-	X(NO_RECORD,     "times that link_send or link_reserve found no record") \
 	X(NO_PEER,       "frames from, and messages to, peers for which there is no memory")
 
 enum link_counter {

@@ -103,10 +103,8 @@ static struct flow *flow_for(struct link *link, uint32_t node, enum link_lane la
 	struct flow *flow = flow_find(link, node, lane);
 
 	/* An answer uses a record that link_reserve has reserved after it called has_room. */
-	if (lane == LINK_REQUESTS ? !has_room(link, flow, lane) : records_free(link, lane) == 0) {
-		count(link, LINK_NO_RECORD);
+	if (lane == LINK_REQUESTS ? !has_room(link, flow, lane) : records_free(link, lane) == 0)
 		return 0;
-	}
 	if (!flow)
 		flow = flow_open(link, node, lane);
 	if (!flow)
@@ -116,10 +114,8 @@ static struct flow *flow_for(struct link *link, uint32_t node, enum link_lane la
 
 int link_reserve(struct link *link, uint32_t node)
 {
-	if (!link_has_room(link, node, LINK_ANSWERS)) {
-		count(link, LINK_NO_RECORD);
+	if (!link_has_room(link, node, LINK_ANSWERS))
 		return 0;
-	}
 	link->reserved++;
 	return 1;
 }

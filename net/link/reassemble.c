@@ -334,7 +334,6 @@ void reassemble_lose(struct link *link, uint32_t index, uint32_t stash)
 		if (assembly->taken)
 			link_port_end(link->context, &assembly->target, 1);
 		record_free(&link->assemblies, index);
-		count(link, LINK_FAILED_IN);
 		index = next;
 	}
 	while (stash != NO_RECORD) {

@@ -2,18 +2,11 @@
  * SipHash-2-4: see siphash.h. Called by wire.c for every frame of a job with a key.
  */
 #include "siphash.h"
+#include "wire.h"
 
 static uint64_t rotated(uint64_t x, uint32_t n)
 {
 	return x << n | x >> (64 - n);
-}
-
-static uint64_t word_at(const uint8_t *bytes)
-{
-	uint64_t word;
-
-	__builtin_memcpy(&word, bytes, sizeof(word)); /* little-endian, as the hash defines it */
-	return word;
 }
 
 static inline __attribute__((always_inline)) void rounds(uint64_t v[4], uint32_t n)
@@ -38,7 +31,7 @@ static void compress(struct siphash *hash, const uint8_t *bytes, uint64_t words)
 	uint64_t v[4] = { hash->v[0], hash->v[1], hash->v[2], hash->v[3] };
 
 	for (; words--; bytes += 8) {
-		uint64_t word = word_at(bytes);
+		uint64_t word = wire_get(bytes, 8);
 
 		v[3] ^= word;
 		rounds(v, 2);
@@ -50,7 +43,7 @@ static void compress(struct siphash *hash, const uint8_t *bytes, uint64_t words)
 
 void siphash_start(struct siphash *hash, const uint8_t *key)
 {
-	uint64_t low = word_at(key), high = word_at(key + 8);
+	uint64_t low = wire_get(key, 8), high = wire_get(key + 8, 8);
 
 	*hash = (struct siphash){ .v = { low ^ 0x736f6d6570736575u, high ^ 0x646f72616e646f6du,
 					 low ^ 0x6c7967656e657261u, high ^ 0x7465646279746573u } };

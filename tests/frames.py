@@ -188,7 +188,6 @@ class Frame:
     again: int = 0
     over: int = 0                  # RESET; GRANT: to the ordinary card. The same bit as puts
     puts: int = 0                  # MSG: its messages are plain puts with short headers
-    waits: int = 0
     source: int = 256              # incarnations
     destination: int = 256
     sequence: int = 0
@@ -215,9 +214,9 @@ class Frame:
         data[0:6] = address(self.to, self.card)
         data[6:12] = address(self.sender, self.sender_card)
         data[12:14] = ETHERTYPE.to_bytes(2, "big")
-        data[14] = 2 if key else 1
+        data[14] = 4 if key else 3
         data[15] = (self.kind | self.announce << 3 | self.lane << 4 | self.again << 5 |
-                    bit6 << 6 | self.waits << 7)
+                    bit6 << 6)
         for name, at, size in FIELDS + fields_of(self.kind, header, self.again):
             data[at:at + size] = getattr(self, name).to_bytes(size, "little")
         data[54:56] = (header - HEADER + len(self.payload)).to_bytes(2, "little")
@@ -280,7 +279,7 @@ def decode(data: bytes, node: int, key: bytes | None = None) -> tuple[str, Frame
         return "SHORT", None
     if (data[0:3] != address(0)[:3] or data[4:6] != address(node)[4:] or
             data[6:9] != address(0)[:3] or data[12:14] != ETHERTYPE.to_bytes(2, "big") or
-            data[14] != (2 if key else 1)):
+            data[14] != (4 if key else 3)):
         return "FOREIGN", None
     kind, header, again, bit6 = data[15] & 7, header_of(data), data[15] >> 5 & 1, data[15] >> 6 & 1
     if (len(data) != HEADER + int.from_bytes(data[54:56], "little") or
@@ -293,7 +292,7 @@ def decode(data: bytes, node: int, key: bytes | None = None) -> tuple[str, Frame
     frame = Frame(to=node, sender=data[10] << 8 | data[11], kind=kind, card=data[3],
                   sender_card=data[9], lane=data[15] >> 4 & 1, announce=data[15] >> 3 & 1,
                   again=again, over=bit6 if kind != MSG else 0, puts=bit6 if kind == MSG else 0,
-                  waits=data[15] >> 7, payload=data[header:], **values)
+                  payload=data[header:], **values)
     if carries(kind, header):
         frame = replace(frame, message=data[HEADER + ENTRY:header])
     if (frame.source == 0 or (frame.window == 0 and kind in ACKNOWLEDGES) or
@@ -323,8 +322,8 @@ def sound(frame: Frame) -> bool:
     if frame.announce or frame.kind not in KINDS:
         return False
     if frame.kind == BULK:
-        return not frame.waits and not frame.over and 0 < size <= MOST_PAYLOAD
-    return size == 0 and not (frame.kind == RESET and frame.waits)
+        return not frame.over and 0 < size <= MOST_PAYLOAD
+    return size == 0
 
 
 def sound_puts(frame: Frame) -> bool:

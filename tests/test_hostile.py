@@ -199,7 +199,6 @@ def test_frames_that_cannot_be_in_a_nodes_own_name(margay, app, tmp_path, port):
             yield replace(announced, offset=rng.choice([0, 65473])).encode()
             yield replace(announced, length=64, offset=64, payload=bytes(64)).encode()
             part = replace(grant, kind=BULK, payload=bytes(8))
-            yield replace(part, waits=1).encode()
             yield replace(part, payload=b"").encode()
             yield replace(part, over=1).encode()
             yield replace(part, announce=1).encode()

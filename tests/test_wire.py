@@ -17,7 +17,7 @@ from harness import BUILD, ROOT
 pytestmark = pytest.mark.host
 
 ORDER = ("to", "card", "sender", "sender_card", "kind", "lane", "announce", "again", "over",
-         "puts", "waits", "source", "destination", "sequence", "ack", "selective", "window",
+         "puts", "source", "destination", "sequence", "ack", "selective", "window",
          "other_ack", "other_window", "messages", "offset", "length", "part", "until", "reach",
          "refused")
 KEYS = st.one_of(st.none(), st.binary(min_size=16, max_size=16))
@@ -131,8 +131,6 @@ def right_frames(draw, kinds=tuple(frames.KINDS)) -> Frame:
     if kind == BULK:
         values |= {"over": 0, "payload": draw(st.binary(min_size=1, max_size=2000)),
                    "crc": draw(st.booleans())}
-    if kind in frames.ACKNOWLEDGES:
-        values["waits"] = draw(st.integers(0, 1))
     return Frame(to=draw(number(16)), sender=draw(number(16)), card=draw(number(8)),
                  sender_card=draw(number(8)), lane=0 if values.get("puts") else draw(
                      st.integers(0, 1)), **values)
@@ -333,10 +331,8 @@ def long_batch() -> bytes:
     (Frame(to=1, sender=2, kind=GRANT), {"announce": 1}),
     (Frame(to=1, sender=2, kind=GRANT), {"payload": bytes(8)}),
     (Frame(to=1, sender=2, kind=BULK, payload=b"x"), {"over": 1}),
-    (Frame(to=1, sender=2, kind=BULK, payload=b"x"), {"waits": 1}),
     (Frame(to=1, sender=2, kind=BULK, payload=b"x"), {"announce": 1}),
     (Frame(to=1, sender=2, kind=BULK, payload=b"x"), {"payload": b""}),
-    (Frame(to=1, sender=2, kind=RESET), {"waits": 1}),
     (Frame(to=1, sender=2, kind=RESET), {"announce": 1}),
     (Frame(to=1, sender=2, kind=RESET), {"payload": b"x"}),
     *((Frame(to=1, sender=2), {"kind": kind}) for kind in (0, 5, 6, 7))])

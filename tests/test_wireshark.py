@@ -66,7 +66,7 @@ def test_every_field(tmp_path_factory, sent, keyed):
     """For frames with any values."""
     key = KEY if keyed else None
     data = [frame.encode(key) for frame in sent]
-    names = ["kind", "announce", "lane", "again", *BIT6, "waits", "version", "behind", "offset",
+    names = ["kind", "announce", "lane", "again", *BIT6, "version", "behind", "offset",
              "part_bytes", "length", "messages", "refused", "reach", "part", "until",
              "from", "from_card", "to", "to_card", "payload", "payload_crc", "bad",
              "crc.status", "tag.status", *PLAIN]
@@ -75,12 +75,12 @@ def test_every_field(tmp_path_factory, sent, keyed):
     for frame, raw, row in zip(sent, data, rows):
         def value(name):
             return number(row["margay." + name])
-        for name in [*PLAIN, "kind", "announce", "lane", "again", "waits"]:
+        for name in [*PLAIN, "kind", "announce", "lane", "again"]:
             assert value(name) == getattr(frame, name), name
         bit6 = {MSG: "puts", GRANT: "ordinary"}.get(frame.kind, "over")
         assert {name: value(name) for name in BIT6} == {
             name: frame.puts | frame.over if name == bit6 else None for name in BIT6}
-        assert value("version") == 1 + keyed
+        assert value("version") == 3 + keyed
         assert (value("from"), value("from_card")) == (frame.sender, frame.sender_card)
         assert (value("to"), value("to_card")) == (frame.to, frame.card)
         assert not row["margay.bad"], row
@@ -119,11 +119,11 @@ def test_info_column(tmp_path):
     ack = Frame(to=3, sender=5, ack=18)
     cases = [
         (one, "PUT 3 -> 5 seq 17 at 0/1048576 ack 4 other 7"),
-        (replace(one, sequence=18, offset=64, selective=5, other_window=0),
+        (replace(one, sequence=18, offset=64, selective=10, other_window=0),
          "PUT 3 -> 5 seq 18 at 64/1048576 ack 4 sack 5, 7"),
         (replace(ack, window=9), "ack 5 -> 3 requests ack 18 window 9 other 0"),
-        (replace(ack, lane=1, selective=0x8000000000000007, again=1, refused=1, other_window=0),
-         "ack 5 -> 3 answers ack 18 window 8 sack 19-21, 82 again 18"),
+        (replace(ack, lane=1, selective=0x800000000000000E, again=1, refused=1, other_window=0),
+         "ack 5 -> 3 answers ack 18 window 8 sack 19-21, 81 again 18"),
         (Frame(to=3, sender=5, kind=RESET, source=512), "reset 5 -> 3 incarnation 512"),
         (Frame(to=3, sender=5, kind=RESET, source=513, over=1),
          "reset 5 -> 3 incarnation 513 over")]
@@ -133,10 +133,10 @@ def test_info_column(tmp_path):
     cases.append((Frame(to=1, sender=2, sequence=99, messages=1,
                         message=frames.message(operation=77)),
                   "operation 77 2 -> 1 seq 99 at 0/0 ack 0 other 0"))
-    long = replace(one, announce=1, sequence=19, offset=65472, payload=b"", waits=1)
+    long = replace(one, announce=1, sequence=19, offset=65472, payload=b"", selective=1)
     grant = Frame(to=3, sender=5, kind=GRANT, sequence=19, ack=20, part=2, until=6, reach=1)
     cases += [
-        (long, "PUT 3 -> 5 seq 19 announced 0/1048576 parts of 65472 ack 4 waits other 7"),
+        (long, "PUT 3 -> 5 seq 19 announced 0/1048576 parts of 65472 ack 4 sack 4 other 7"),
         (grant, "grant 5 -> 3 seq 19 part 2 to seq 20 part 6 ack 20 other 0"),
         (replace(grant, over=1, until=5, reach=0, other_window=0),
          "grant 5 -> 3 seq 19 part 2 to seq 19 part 5 to the ordinary card ack 20"),
@@ -151,7 +151,7 @@ def test_info_column(tmp_path):
          "PUT 3 -> 5 seq 22 at 0/8 ack 4 other 0")]
     rows = shown(tmp_path, [frame.encode() for frame, _ in cases], ["margay.arrived"])
     assert [row["_ws.col.Info"][0] for row in rows] == [info for _, info in cases]
-    assert rows[3]["margay.arrived"] == ["19", "20", "21", "82"]
+    assert rows[3]["margay.arrived"] == ["19", "20", "21", "81"]
 
 
 def test_conversations_and_frames_sent_again(tmp_path):
@@ -197,7 +197,7 @@ def test_what_is_wrong_is_marked(tmp_path):
              (data[:5] + b"\7" + data[6:], "wrong checksum of the header"),
              (data[:-1] + b"!", "wrong checksum of the payload"), (data[:-1], "not as long as it says"),
              (data + b"!", "not as long as it says"), (data[:63], "shorter than a header"),
-             (data[:14] + b"\3" + data[15:], "unknown version or kind"),
+             (data[:14] + b"\5" + data[15:], "unknown version or kind"),
              (data[:15] + b"\17" + data[16:], "unknown version or kind"),
              (grant, ""), (grant[:79] + b"!", "wrong checksum of the header"),
              (grant[:64], "not as long as it says"),

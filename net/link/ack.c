@@ -165,7 +165,7 @@ void ack_cumulative(struct link *link, struct flow *flow, uint32_t ack, uint32_t
 int ack_receive(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	struct ack_fields fields = { .ack = wire->ack, .window = wire->window,
-				     .arrived = wire->selective << 1 | wire->waits,
+				     .arrived = wire->selective,
 				     .refused = wire->refused };
 
 	if (!ack_is_valid(flow, wire->ack))

@@ -69,7 +69,8 @@ enum rx_flag {
 /* The receiving half of a flow. Written by receive.c, reassemble.c, batch.c and timer.c, by frame.c
  * and message.c when a frame acknowledges, and by bulk.c when a deferred acknowledgement is due. */
 struct flow_rx {
-	frame_map arrived;         /* bit i: frame expected + 1 + i has arrived */
+	frame_map arrived;         /* bit i: frame expected + i has arrived; bit 0: and is an
+	                              announcement that waits for its payload */
 	frame_map refused;         /* bit i: frame expected + i was refused: the next bare ack says
 	                              AGAIN */
 	uint32_t expected;         /* first missing frame */
@@ -491,21 +492,16 @@ static inline int assembly_waits(const struct assembly *assembly)
 }
 
 /* 1: frame `expected` is an announcement that has arrived and waits for its payload. */
-static inline int flow_waits(const struct link *link, const struct flow *flow)
+static inline int flow_waits(const struct flow *flow)
 {
-	const struct assembly *assembly;
-
-	if (flow->rx.assembly == NO_RECORD)
-		return 0;
-	assembly = assembly_at(link, flow->rx.assembly);
-	return assembly_waits(assembly) && assembly->first == flow->rx.expected;
+	return flow->rx.arrived & 1;
 }
 
 /* 1: a cumulative acknowledgement describes all that this flow has received, so frames of the
  * other lane can carry it. */
-static inline int flow_is_cumulative(const struct link *link, const struct flow *flow)
+static inline int flow_is_cumulative(const struct flow *flow)
 {
-	return !(flow->rx.arrived | flow->rx.refused) && !flow_waits(link, flow);
+	return !(flow->rx.arrived | flow->rx.refused);
 }
 
 /* A frame that is sent now carries this flow's acknowledgement: open the receive window to the

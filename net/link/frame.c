@@ -23,8 +23,7 @@ void frame_acknowledge(struct link *link, struct flow *flow, struct wire *wire)
 	struct flow *other = flow_other(flow);
 	uint8_t flags = flow->rx.flags;
 
-	wire->waits = (uint8_t)flow_waits(link, flow);
-	flow_piggyback(flow, wire->waits ? waiting_share(link) : link->ring_share);
+	flow_piggyback(flow, flow_waits(flow) ? waiting_share(link) : link->ring_share);
 	if (flow->rx.refused && (wire->kind != WIRE_KIND_MSG || wire->messages))
 		flow->rx.flags = flags;   /* only a MSG without messages can say AGAIN */
 	wire->lane = (uint8_t)flow_lane(flow);
@@ -33,7 +32,7 @@ void frame_acknowledge(struct link *link, struct flow *flow, struct wire *wire)
 	wire->ack = flow->rx.expected;
 	wire->selective = flow->rx.arrived;
 	wire->window = flow->rx.window;
-	if (!flow_is_cumulative(link, other))
+	if (!flow_is_cumulative(other))
 		return;
 	flow_piggyback(other, link->ring_share);
 	wire->other_ack = other->rx.expected;

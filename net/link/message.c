@@ -210,9 +210,8 @@ struct link_room link_fast_room(struct link *link, uint32_t node)
  * cumulative, and no other frame waits for the card. */
 static inline int is_quiet(const struct link *link, const struct flow *flow)
 {
-	return flow->tx.head == NO_RECORD && flow->tx.window && flow->rx.assembly == NO_RECORD &&
-	       !(flow->rx.arrived | flow->rx.refused) && link->ready_first == NO_FLOW &&
-	       !link->transmitting && !link->stalled;
+	return flow->tx.head == NO_RECORD && flow->tx.window && flow_is_cumulative(flow) &&
+	       link->ready_first == NO_FLOW && !link->transmitting && !link->stalled;
 }
 
 /* The card did not accept the frame. If its ring is full the frame will be sent again as a new
@@ -258,7 +257,7 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 				   .sequence = flow->tx.next, .ack = flow->rx.expected,
 				   .window = flow->rx.window };
 	/* The lane of answers, if its acknowledgement has changed. */
-	if (flow[1].rx.unacked && flow_is_cumulative(link, flow + 1)) {
+	if (flow[1].rx.unacked && flow_is_cumulative(flow + 1)) {
 		flow_piggyback(flow + 1, link->ring_share);
 		fast.other_ack = flow[1].rx.expected;
 		fast.other_window = flow[1].rx.window;

@@ -307,6 +307,17 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 		write(link, flow, assembly, wire);
 }
 
+/* Set bit 0 of the map of arrived frames: whether frame `expected` waits for its payload. */
+static int set_waits(struct link *link, struct flow *flow)
+{
+	uint32_t index = flow->rx.assembly;
+	int waits = index != NO_RECORD && assembly_waits(assembly_at(link, index)) &&
+		assembly_at(link, index)->first == flow->rx.expected;
+
+	flow->rx.arrived = (flow->rx.arrived & ~1ULL) | (uint64_t)waits;
+	return waits;
+}
+
 /* `expected` has moved: end the flow's first message if it is complete now. */
 static void end_first(struct link *link, struct flow *flow)
 {
@@ -319,6 +330,7 @@ static void end_first(struct link *link, struct flow *flow)
 	if (is_before(flow->rx.expected, assembly->first + assembly->frames))
 		return;
 	flow->rx.assembly = assembly->next;
+	set_waits(link, flow);         /* link_port_end may send frames */
 	count(link, LINK_MESSAGES_IN);
 	if (assembly->taken)
 		link_port_end(link->context, &assembly->target, 0);
@@ -351,25 +363,19 @@ void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence)
 {
 	flow->rx.refused |= 1ULL << (sequence - flow->rx.expected);
 	/* During a turn records become free only as long messages end, which takes longer. */
-	if (!flow_waits(link, flow))
+	if (!flow_waits(flow))
 		timer_ack(link, flow, link->bulk.flow == NO_FLOW ?
 			  link->config.again_delay : link->config.least_timeout);
-}
-
-/* Whether frame `expected` waits for its payload and no frame is missing behind it. */
-static int is_gapless(const struct link *link, const struct flow *flow)
-{
-	return (flow->rx.arrived & (flow->rx.arrived + 1)) == 0 && flow_waits(link, flow);
 }
 
 /* Frame `expected` has arrived: move `expected` to the next missing frame, at most by a window, and
  * end messages. Returns REFUSED if the user was busy for a message from the stash. */
 static int advance(struct link *link, struct flow *flow)
 {
-	while (!flow_waits(link, flow)) {
-		int more = flow->rx.arrived & 1;
+	while (!set_waits(link, flow)) {
+		int more = flow->rx.arrived >> 1 & 1;
 
-		flow->rx.arrived >>= 1;
+		flow->rx.arrived = flow->rx.arrived >> 1 & ~1ULL;
 		flow->rx.refused >>= 1;
 		flow->rx.expected++;
 		flow->rx.window--;
@@ -384,17 +390,17 @@ static int advance(struct link *link, struct flow *flow)
 	return ACCEPTED;
 }
 
-/* A frame has been accepted, the expected one (`in_order`) or one behind it: advance, and
- * acknowledge it. */
-static void accept_frame(struct link *link, struct flow *flow, int in_order)
+/* A frame has been accepted, and is in the map: advance if it is the expected one, and acknowledge
+ * it. */
+static void accept_frame(struct link *link, struct flow *flow)
 {
-	int is_refused = in_order && advance(link, flow) == REFUSED;
+	int is_refused = flow->rx.arrived & 1 && advance(link, flow) == REFUSED;
 
 	if (is_refused)
 		reassemble_refuse(link, flow, flow->rx.expected);
 	/* Refused frames may come now: request them at once. A gap, too, is reported at once. */
-	if ((in_order && !is_refused && flow->rx.refused && !flow_waits(link, flow)) ||
-	    (flow->rx.arrived && !is_gapless(link, flow)))
+	if ((!is_refused && flow->rx.refused && !flow_waits(flow)) ||
+	    flow->rx.arrived & (flow->rx.arrived + 1))
 		frame_ack(link, flow);
 	else
 		reassemble_acknowledge(link, flow);
@@ -424,12 +430,10 @@ void reassemble_ack_waiters(struct link *link)
 
 void reassemble_payload_whole(struct link *link, struct flow *flow)
 {
-	const struct assembly *first = assembly_at(link, flow->rx.assembly);
-
-	if (first->first != flow->rx.expected || !first->announced || assembly_waits(first))
+	if (!flow_waits(flow) || assembly_waits(assembly_at(link, flow->rx.assembly)))
 		return;
 	flow->rx.unacked++;
-	accept_frame(link, flow, 1);
+	accept_frame(link, flow);
 	reassemble_note_waiter(link, flow);
 }
 
@@ -439,10 +443,9 @@ void reassemble(struct link *link, struct flow *flow, const struct wire *wire)
 	int placed;
 
 	if (is_before(wire->sequence, flow->rx.expected) ||
-	    (at > 0 && at < flow->rx.window && at < MAPPED && flow->rx.arrived >> (at - 1) & 1) ||
-	    (at == 0 && flow_waits(link, flow))) {
+	    (at < MAPPED && flow->rx.arrived >> at & 1)) {
 		count(link, LINK_DUPLICATES);
-		if (flow_waits(link, flow))
+		if (flow_waits(flow))
 			bulk_request_turn(link, flow->rx.assembly);
 		frame_ack(link, flow);
 		return;
@@ -472,9 +475,8 @@ void reassemble(struct link *link, struct flow *flow, const struct wire *wire)
 		return;
 	}
 	flow->rx.unacked += !wire->announce; /* an announcement counts when its payload is there */
-	if (at > 0)
-		flow->rx.arrived |= 1ULL << (at - 1);
-	accept_frame(link, flow, at == 0);
+	flow->rx.arrived |= 1ULL << at;
+	accept_frame(link, flow);
 	if (wire->messages == 1 && !wire->announce && wire->bytes > LINK_FAST_BYTES)
 		reassemble_note_waiter(link, flow);
 }

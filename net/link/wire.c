@@ -204,13 +204,12 @@ static int is_sound(const struct wire *wire)
 		if (wire->puts)
 			return is_put(wire);
 		return wire->announce ? is_announcement(wire) : is_fragment(wire);
-	case WIRE_KIND_GRANT:
-		return wire->bytes == 0 && !wire->announce;
 	case WIRE_KIND_BULK:
-		return !wire->waits && !wire->announce && !wire->over && wire->bytes > 0 &&
+		return !wire->announce && !wire->over && wire->bytes > 0 &&
 		       wire->bytes <= WIRE_MOST_PAYLOAD;
+	case WIRE_KIND_GRANT:
 	case WIRE_KIND_RESET:
-		return wire->bytes == 0 && !wire->waits && !wire->announce;
+		return wire->bytes == 0 && !wire->announce;
 	default:
 		return 0;
 	}
@@ -238,7 +237,6 @@ static int read_fields(const uint8_t *frame, uint32_t header, struct wire *wire)
 	wire->lane = !!(kind & WIRE_LANE);
 	wire->again = !!(kind & WIRE_AGAIN);
 	wire->over = !!(kind & WIRE_OVER);
-	wire->waits = !!(kind & WIRE_WAITS);
 	wire->source = (uint32_t)wire_get(frame + WIRE_SOURCE_INCARNATION, 4);
 	wire->destination = (uint32_t)wire_get(frame + WIRE_DESTINATION_INCARNATION, 4);
 	wire->sequence = (uint32_t)wire_get(frame + WIRE_SEQUENCE, 4);
@@ -310,7 +308,7 @@ void wire_write(uint8_t *frame, uint64_t destination, uint64_t source, const str
 {
 	uint32_t kind = wire->kind | (wire->announce ? WIRE_ANNOUNCE : 0) |
 		(wire->lane ? WIRE_LANE : 0) | (wire->again ? WIRE_AGAIN : 0) |
-		(wire->over ? WIRE_OVER : 0) | (wire->waits ? WIRE_WAITS : 0);
+		(wire->over ? WIRE_OVER : 0);
 	uint32_t header = header_of(kind, wire->messages);
 
 	wire_put(frame + WIRE_DESTINATION, destination | source << 48, 8);

@@ -23,8 +23,8 @@
 #define WIRE_MOST_FRAMES   (1u << 30) /* most frames, or parts, of one message */
 #define WIRE_ETHERTYPE     0x88b5u
 #define WIRE_PREFIX        0x474d02u /* 02:4d:47: the start of each address, as wire_get reads it */
-#define WIRE_VERSION       1u      /* version of frames with checksums */
-#define WIRE_SIGNED        2u      /* version of frames with a tag */
+#define WIRE_VERSION       3u      /* version of frames with checksums */
+#define WIRE_SIGNED        4u      /* version of frames with a tag */
 #define WIRE_KEY_BYTES     16u
 
 enum wire_offset {
@@ -52,8 +52,6 @@ enum wire_kind { WIRE_KIND_MSG = 1, WIRE_KIND_GRANT = 2, WIRE_KIND_BULK = 3, WIR
 #define WIRE_ORDINARY   0x40u      /* GRANT: send the parts to the ordinary card */
 #define WIRE_PUTS       0x40u      /* MSG with messages: all of them are plain puts. Each is whole,
                                       and has a short header */
-#define WIRE_WAITS      0x80u      /* MSG, GRANT: the next frame to be acknowledged is an
-                                      announcement that has arrived and waits for its payload */
 
 _Static_assert(WIRE_OVER == WIRE_ORDINARY && WIRE_OVER == WIRE_PUTS, "a union in struct wire");
 
@@ -66,11 +64,12 @@ struct wire {
 	uint32_t node;             /* the source's id */
 	uint8_t kind;              /* enum wire_kind */
 	uint8_t lane;              /* 0: requests, 1: answers */
-	uint8_t announce, again, waits; /* flags: 0 or 1 */
+	uint8_t announce, again;   /* flags: 0 or 1 */
 	union { uint8_t over, ordinary, puts; }; /* flags that share a bit on the wire */
 	uint32_t source, destination; /* incarnations */
 	uint32_t sequence, ack, other_ack; /* sequence numbers */
-	uint64_t selective;        /* selective acknowledgement: bit i: frame ack + 1 + i */
+	uint64_t selective;        /* selective acknowledgement: bit i: frame ack + i has arrived;
+	                              bit 0: and waits for its payload */
 	uint32_t window, other_window; /* frames, below 256 */
 	uint32_t messages;         /* MSG: number of messages */
 	uint32_t bytes;            /* bytes behind the first message's header; BULK: of payload */

@@ -114,7 +114,7 @@ TEST(auth_tag_is_where_the_table_says)
 	uint32_t bytes = make(WIRE_KIND_MSG, 77);
 	uint8_t rest[sizeof(frame)];
 
-	CHECK_IS(frame[14], 2);
+	CHECK_IS(frame[14], 4);
 	memcpy(rest, frame, 16);
 	memcpy(rest + 16, frame + 24, bytes - 24);
 	CHECK_IS(wire_get(frame + 16, 8), hash_of(rest, bytes - 8));
@@ -132,7 +132,7 @@ TEST(auth_and_plain_frames_do_not_mix)
 	wire_seal(0, 0, &(struct nic_piece){ frame, bytes }, 1);
 	CHECK_IS(reads(bytes, 0), WIRE_OK);
 	CHECK_IS(reads(bytes, key), WIRE_FOREIGN);
-	frame[14] = 2;
+	frame[14] = 4;
 	CHECK_IS(reads(bytes, key), WIRE_FORGED);
 }
 

@@ -357,9 +357,9 @@ static uint32_t forge(uint8_t *frame, uint64_t *dice)
 	uint64_t r = netsim_random(dice);
 	struct wire wire = {
 		.kind = (uint8_t)(r % 5), .lane = r >> 8 & 1, .again = r >> 9 & 1, .over = r >> 10 & 1,
-		.waits = r >> 11 & 1, .source = 1000, .destination = 1000,
+		.source = 1000, .destination = 1000,
 		.sequence = (uint32_t)(r >> 12) % 64, .ack = (uint32_t)(r >> 18) % 64,
-		.selective = netsim_random(dice), .window = 64,
+		.selective = netsim_random(dice) << 1 | (r >> 11 & 1), .window = 64,
 		.part = (uint32_t)(r >> 30) % 32,
 		.until = r >> 36 & 1 ? (uint32_t)netsim_random(dice) : (uint32_t)(r >> 37) % 32,
 		.reach = (uint32_t)(r >> 42) % 8

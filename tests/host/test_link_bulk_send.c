@@ -48,7 +48,7 @@ static struct probe *announced(void)
 static struct wire grant(int again, uint32_t part, uint32_t until)
 {
 	return (struct wire){ .kind = WIRE_KIND_GRANT, .source = PEER_LIFE,
-			      .destination = PROBE_LIFE, .window = 8, .waits = 1,
+			      .destination = PROBE_LIFE, .window = 8, .selective = 1,
 			      .again = !!again, .part = part, .until = until };
 }
 

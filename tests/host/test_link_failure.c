@@ -49,7 +49,7 @@ TEST(link_gives_up_a_frame_that_never_gets_through)
 /* Two frames: the second always arrives, the first one never. */
 TEST(link_gives_up_a_frame_that_others_overtake)
 {
-	struct wire ack = probe_ack(0, 1, 8);
+	struct wire ack = probe_ack(0, 2, 8);
 	struct probe p;
 
 	open_with(&p, 3);
@@ -84,7 +84,7 @@ TEST(link_bears_that_payload_waits_for_any_time)
 	struct probe p;
 
 	open_with(&p, 3);
-	ack.waits = 1;
+	ack.selective = 1;
 	probe_send(&p, PEER, 100, 7);
 	for (uint32_t i = 0; i < 200; i++)
 		CHECK_IS(listen(&p, i % 2 ? &ack : 0, 60), 60);

@@ -75,7 +75,7 @@ static void happen(struct probe *p, enum event event)
 		break;
 	case EVENT_OVERTAKEN:
 		p->card = NIC_FULL;
-		acknowledge(p, 0, 0x1d, 0);      /* frames 1, 3, 4 and 5: 0 and 2 are lost */
+		acknowledge(p, 0, 0x3a, 0);      /* frames 1, 3, 4 and 5: 0 and 2 are lost */
 		break;
 	case EVENT_REFUSED:
 		p->card = NIC_FULL;

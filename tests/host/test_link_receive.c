@@ -137,7 +137,7 @@ TEST(link_keeps_short_messages_that_come_early)
 	TOLD(&p, "");
 	while (p.seen < p.n_sent)
 		ack = probe_next(&p);
-	CHECK(ack && ack->ack == 0 && ack->selective == 3);
+	CHECK(ack && ack->ack == 0 && ack->selective == 6);
 	give_data(&p, 0, 8, 0, 0);
 	TOLD(&p, "www");
 	CHECK(p.notes[0].id == 0 && p.notes[1].id == 1 && p.notes[2].id == 2);

@@ -79,12 +79,12 @@ TEST(link_sends_a_hole_again_when_three_later_frames_arrived)
 	probe_open_default(&p);
 	probe_send(&p, 1, 8 * PROBE_FRAGMENT, 1);
 	LEFT(&p, "01234567");
-	probe_give_ack(&p, 1, 1, 8);            /* 1 is missing, 2 is there */
-	probe_give_ack(&p, 1, 3, 8);
+	probe_give_ack(&p, 1, 2, 8);            /* 1 is missing, 2 is there */
+	probe_give_ack(&p, 1, 6, 8);
 	LEFT(&p, "");
-	probe_give_ack(&p, 1, 7, 8);
+	probe_give_ack(&p, 1, 14, 8);
 	LEFT(&p, "1");
-	probe_give_ack(&p, 1, 15, 8);
+	probe_give_ack(&p, 1, 30, 8);
 	LEFT(&p, "");
 	CHECK_IS(link_counter(p.link, LINK_FAST), 1);
 	probe_give_ack(&p, 8, 0, 8);
@@ -127,9 +127,9 @@ TEST(link_sends_again_what_was_dropped_behind_the_maps)
 	probe_send(&p, 1, 400 * PROBE_FRAGMENT, 1);
 	probe_give_ack(&p, 2, 0, 98);
 	CHECK_IS(left_from(&p, 0), 100);
-	probe_give_ack(&p, 2, 7, 150);          /* 2 is missing, 3 to 5 are there */
+	probe_give_ack(&p, 2, 14, 150);         /* 2 is missing, 3 to 5 are there */
 	CHECK_IS(left_from(&p, 2), 1);                  /* and nothing new: it would be dropped */
-	probe_give_ack(&p, 2, ~0ull >> 1, 150);
+	probe_give_ack(&p, 2, ~1ull, 150);
 	CHECK_IS(left_from(&p, 0), 0);
 	probe_give_ack(&p, 66, 0, 150);         /* all that the map showed */
 	CHECK_IS(left_from(&p, 66), 64);   /* 66 to 99 again, and new ones within the map */
@@ -146,7 +146,7 @@ TEST(link_asks_for_one_behind_a_gap_when_its_time_is_over)
 	probe_open_default(&p);
 	probe_send(&p, 1, 400 * PROBE_FRAGMENT, 1);
 	probe_give_ack(&p, 0, 0, 100);
-	probe_give_ack(&p, 0, ~0ull >> 1, 100);
+	probe_give_ack(&p, 0, ~1ull, 100);
 	CHECK_IS(p.n_sent, 101);
 	p.seen = p.n_sent;
 	for (int i = 0; i < 3; i++) {
@@ -185,10 +185,10 @@ TEST(link_notices_that_what_it_sent_again_is_lost_too)
 
 	probe_open_default(&p);
 	probe_send(&p, 1, 20 * PROBE_FRAGMENT, 1);
-	probe_give_ack(&p, 0, 7, 12);
+	probe_give_ack(&p, 0, 14, 12);
 	LEFT(&p, "012345670" "89ab");
 	/* 8, 9 and a left after the second 0 */
-	probe_give_ack(&p, 0, 7 | 7 << 7, 12);
+	probe_give_ack(&p, 0, 14 | 14 << 7, 12);
 	LEFT(&p, "04567");
 	probe_close(&p, 0);
 }
@@ -331,7 +331,7 @@ TEST(link_ignores_acknowledgements_that_cannot_be)
 	probe_send(&p, 1, 8, 1);
 	probe_give_ack(&p, 2, 0, 64);
 	CHECK_IS(link_counter(p.link, LINK_NONSENSE), 1);
-	probe_give_ack(&p, 0, ~0ull, 0xffff);   /* of frames never sent */
+	probe_give_ack(&p, 0, ~1ull, 0xffff);   /* of frames never sent */
 	TOLD(&p, "");
 	probe_give_ack(&p, 1, 0, 8);
 	TOLD(&p, "s");

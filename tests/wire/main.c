@@ -2,7 +2,7 @@
  * Frames by net/link/wire.c from the command line, for tests/test_wire.py: a line in,
  * a line out, numbers in decimal, bytes in hexadecimal, "-" for none.
  *
- *   W key to card sender card kind lane announce again over puts waits source destination
+ *   W key to card sender card kind lane announce again over puts source destination
  *     sequence ack selective window other_ack other_window messages offset length part until
  *     reach refused payload_crc message payload   -> frame
  *   R key node frame    -> result, and if it is OK the same fields as after W's key
@@ -90,7 +90,6 @@ static void do_write(const uint8_t *key)
 	wire.again = (uint8_t)number();
 	wire.over = (uint8_t)number();
 	wire.puts |= (uint8_t)number();         /* the same bit: not both are 1 */
-	wire.waits = (uint8_t)number();
 	wire.source = (uint32_t)number();
 	wire.destination = (uint32_t)number();
 	wire.sequence = (uint32_t)number();
@@ -127,8 +126,7 @@ static void print_fields(const uint8_t *from, uint32_t node, const struct wire *
 	int msg = w->kind == WIRE_KIND_MSG;
 
 	printf(" %u %u %u %u %u %u ", node, from[3], w->node, from[9], w->kind, w->lane);
-	printf("%u %u %u %u %u ", w->announce, w->again, msg ? 0 : w->over, msg ? w->puts : 0,
-	       w->waits);
+	printf("%u %u %u %u ", w->announce, w->again, msg ? 0 : w->over, msg ? w->puts : 0);
 	printf("%u %u ", w->source, w->destination);
 	printf("%u %u %" PRIu64 " %u ", w->sequence, w->ack, w->selective, w->window);
 	printf("%u %u %u ", w->other_ack, w->other_window, w->messages);

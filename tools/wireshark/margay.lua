@@ -45,7 +45,6 @@ local FRAME_FIELDS = {
 	{ "over", 15, 1, "bool", "OVER", 8, nil, 0x40 },
 	{ "ordinary", 15, 1, "bool", "ORDINARY", 8, nil, 0x40 },
 	{ "puts", 15, 1, "bool", "PUTS", 8, nil, 0x40 },
-	{ "waits", 15, 1, "bool", "WAITS", 8, nil, 0x80 },
 	{ "crc", 16, 4, "uint32", "Checksum of the header", base.HEX },
 	{ "payload_crc", 20, 4, "uint32", "Checksum of the payload", base.HEX },
 	{ "tag", 16, 8, "uint64", "Tag", base.HEX },
@@ -261,7 +260,7 @@ local function mark_bad(tree, f, why)
 	f.bad = f.bad or why
 end
 
--- Checksums of version 1.
+-- Checksums of version 3.
 local function check_sums(tvb, tree, f)
 	local covered = f.header + (f.several and f.payload or 0)
 	local header = f.ethernet .. raw(tvb, 14, 2) .. "\0\0\0\0" .. raw(tvb, 20, covered - 20)
@@ -280,7 +279,7 @@ local function check_sums(tvb, tree, f)
 	end
 end
 
--- The tag of version 2.
+-- The tag of version 4.
 local function check_tag(tvb, tree, f)
 	local key, status = job_key(), 2
 	if key then
@@ -384,7 +383,7 @@ local function dissect_fields(tvb, tree, f)
 	for _, name in ipairs({ "source", "destination", "sequence", "ack" }) do
 		add(tvb, tree, name)
 	end
-	f.sack = add_numbers(tvb, tree, "selective", "arrived", f.ack + 1)
+	f.sack = add_numbers(tvb, tree, "selective", "arrived", f.ack)
 	for _, name in ipairs({ "other_ack", "window", "other_window", "behind" }) do
 		add(tvb, tree, name)
 	end
@@ -446,7 +445,7 @@ local SAYS = {
 -- The acknowledgements of MSG and GRANT. A window of 0 says nothing about the other lane.
 local function says_acks(f)
 	local text = " ack " .. f.ack .. (f.kind == MSG and not f.carries and
-		" window " .. f.window or "") .. (f.waits and " waits" or "") ..
+		" window " .. f.window or "") ..
 		(f.sack ~= "" and " sack " .. f.sack or "")
 	return text .. (f.other_window > 0 and " other " .. f.other_ack or "")
 end
@@ -477,7 +476,6 @@ local function read(tvb, ethernet)
 		version = at(tvb, 14, 1):uint(), kind = flags % 8,
 		announce = math.floor(flags / 8) % 2 == 1, lane = math.floor(flags / 16) % 2,
 		again = math.floor(flags / 32) % 2 == 1, bit6 = math.floor(flags / 64) % 2 == 1,
-		waits = flags >= 128,
 		source = at(tvb, 24, 4):le_uint(), destination = at(tvb, 28, 4):le_uint(),
 		sequence = at(tvb, 32, 4):le_uint(), ack = at(tvb, 36, 4):le_uint(),
 		other_ack = at(tvb, 48, 4):le_uint(), window = at(tvb, 52, 1):uint(),
@@ -504,10 +502,10 @@ end
 local function dissect(tvb, pinfo, tree, f, place)
 	add_nodes(tree, f)
 	local bit6 = f.kind == MSG and "puts" or f.kind == GRANT and "ordinary" or "over"
-	for _, name in ipairs({ "version", "kind", "announce", "lane", "again", bit6, "waits" }) do
+	for _, name in ipairs({ "version", "kind", "announce", "lane", "again", bit6 }) do
 		add(tvb, tree, name)
 	end
-	if not SAYS[f.kind] or (f.version ~= 1 and f.version ~= 2) then
+	if not SAYS[f.kind] or (f.version ~= 3 and f.version ~= 4) then
 		mark_bad(tree, f, "unknown version or kind")
 		return string.format("version %d kind %d [unknown]", f.version, f.kind)
 	end
@@ -516,7 +514,7 @@ local function dissect(tvb, pinfo, tree, f, place)
 		mark_bad(tree, f, "not as long as it says")
 		return KINDS[f.kind] .. " [not as long as it says]"
 	end
-	local check = f.version == 2 and check_tag or check_sums
+	local check = f.version == 4 and check_tag or check_sums
 	check(tvb, tree, f)
 	dissect_fields(tvb, tree, f)
 	if f.carries then

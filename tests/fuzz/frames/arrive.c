@@ -191,7 +191,7 @@ void arrive(const struct step *step, int on_bulk)
 			(uint32_t)step->sequence,
 		.ack = at.una + (uint32_t)step->ack,
 		.other_ack = link_look(link_, node, !lane).una + (uint32_t)(step->ack / 2),
-		.selective = step->selective, .window = step->window,
+		.selective = step->selective << 1 | (step->flags >> 5 & 1), .window = step->window,
 		.other_window = step->selective & 255,
 		.refused = shape == BARE ? step->selective >> 7 : 0
 	};
@@ -200,8 +200,6 @@ void arrive(const struct step *step, int on_bulk)
 		wire.over = 0;
 	if (shape == DATA || shape == ANNOUNCEMENT)
 		wire.messages = 1;
-	wire.waits = step->flags >> 5 & 1 && wire.kind != WIRE_KIND_RESET &&
-		wire.kind != WIRE_KIND_BULK;
 	wire.part = shape == BULK && step->offset < 0x8000 ? at.part : step->offset % 8;
 	if (shape == NEXT_BULK)
 		wire.part = at.part + step->offset % 4;

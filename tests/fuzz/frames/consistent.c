@@ -111,13 +111,16 @@ static void check_sending(const struct link *link, const struct flow *flow)
 
 static void check_receiving(const struct link *link, const struct flow *flow)
 {
+	const struct assembly *first = flow->rx.assembly == NO_RECORD ? 0 :
+		assembly_at(link, flow->rx.assembly);
 	uint32_t at = flow->rx.expected, n = 0;
 
 	MUST(flow->rx.window >= 1 && flow->rx.window <= LINK_MOST_WINDOW);
-	MUST(!(flow->rx.arrived & ~bits(flow->rx.window - 1u)));
+	MUST(!(flow->rx.arrived & ~bits(flow->rx.window)));
 	MUST(!is_before(flow->rx.begun, flow->rx.expected));
 	MUST(!(flow->rx.refused & ~bits(flow->rx.window)));
-	MUST(!(flow->rx.arrived >> (MAPPED - 1)));
+	MUST((flow->rx.arrived & 1) == (first && assembly_waits(first) &&
+					first->first == flow->rx.expected));
 	for (uint32_t i = flow->rx.assembly; i != NO_RECORD; n++) {
 		const struct assembly *assembly = assembly_at(link, i);
 
@@ -135,7 +138,7 @@ static void check_receiving(const struct link *link, const struct flow *flow)
 		const struct stash *stash = record_at(&link->stashes, i);
 		uint32_t ahead = stash->sequence - flow->rx.expected;
 
-		MUST(ahead >= 1 && ahead < flow->rx.window && flow->rx.arrived >> (ahead - 1) & 1);
+		MUST(ahead >= 1 && ahead < flow->rx.window && flow->rx.arrived >> ahead & 1);
 		MUST(!is_before(stash->sequence, flow->rx.begun));
 		i = stash->next;
 	}

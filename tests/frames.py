@@ -16,7 +16,6 @@ ACKNOWLEDGES, WITH_PART = (MSG, GRANT), (GRANT, BULK)
 HEADER, ENTRY, MESSAGE, PUT = 64, 16, 112, 32
 DATA_HEADER = HEADER + ENTRY + MESSAGE         # of MSG with messages: bytes before the payload
 PUT_HEADER = HEADER + ENTRY + PUT              # the same if its messages are plain puts (PUTS)
-GRANT_HEADER = 80
 PUT_BYTES, BATCH_BYTES = 64, 2048              # payload of a plain put; a batch's after its header
 ETHERTYPE = 0x88B5
 MOST_PAYLOAD, MOST_FRAGMENT, TAIL_BYTES = 65472, 65344, 1024
@@ -31,7 +30,7 @@ MSG_FIELDS = (("messages", 56, 8),)
 REFUSED_FIELDS = (("refused", 56, 8),)         # MSG without messages
 ENTRY_FIELDS = (("length", 64, 8), ("offset", 72, 8))    # of the first message
 PART_FIELDS = (("part", 56, 4),)
-GRANT_FIELDS = (("until", 64, 4), ("reach", 68, 4))
+GRANT_FIELDS = (("parts", 60, 2), ("reach", 62, 2))
 
 # The message header (net/portals/message.h), with offsets from its own beginning.
 OPERATIONS = ("NONE", "PUT", "GET", "ACK", "REPLY", "GETPUT", "ATOMIC", "FETCH_ATOMIC", "BARRIER")
@@ -200,7 +199,7 @@ class Frame:
     offset: int = 0                # with announce: bytes of a part
     length: int = 0
     part: int = 0                  # GRANT, BULK
-    until: int = 0                 # GRANT
+    parts: int = 0                 # GRANT
     reach: int = 0
     refused: int = 0               # MSG without messages, with again
     message: bytes = bytes(MESSAGE)                   # with puts: PUT bytes
@@ -247,7 +246,7 @@ def header_by(kind: int, bit6: int, more: bool) -> int:
     """The header's length of a frame of this kind, with or without `more` behind the first 64."""
     if kind == MSG and more:
         return PUT_HEADER if bit6 else DATA_HEADER
-    return GRANT_HEADER if kind == GRANT else HEADER
+    return HEADER
 
 
 def header_of(data: bytes) -> int:

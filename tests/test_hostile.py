@@ -110,7 +110,7 @@ def plausible(rng: random.Random, sender: int, to: int) -> Frame:
     frame = replace(frame, sequence=rng.randrange(200), part=part)
     if what == "grant":
         return replace(frame, again=rng.randrange(2), over=rng.randrange(2),
-                       reach=rng.randrange(3), until=part + rng.randrange(16))
+                       reach=rng.randrange(3), parts=rng.randrange(16))
     return replace(frame, again=int(what == "again"), payload=rng.randbytes(rng.choice([8, 800])))
 
 
@@ -191,7 +191,7 @@ def test_frames_that_cannot_be_in_a_nodes_own_name(margay, app, tmp_path, port):
             yield replace(put, **two | {"length": 1 << 47}).encode()
             yield replace(put, length=1 << 48).encode()
             grant = replace(none, kind=GRANT, part=rng.getrandbits(32))
-            yield replace(grant, ack=1 + rng.getrandbits(30), until=3).encode()
+            yield replace(grant, ack=1 + rng.getrandbits(30), parts=3).encode()
             yield replace(grant, source=1 + rng.randrange(LIFE - 1), over=1).encode()
             yield replace(grant, payload=bytes(8)).encode()
             announced = replace(put, announce=1, length=1 << 20, payload=b"", offset=65472)

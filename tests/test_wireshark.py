@@ -67,7 +67,7 @@ def test_every_field(tmp_path_factory, sent, keyed):
     key = KEY if keyed else None
     data = [frame.encode(key) for frame in sent]
     names = ["kind", "announce", "lane", "again", *BIT6, "version", "behind", "offset",
-             "part_bytes", "length", "messages", "refused", "reach", "part", "until",
+             "part_bytes", "length", "messages", "refused", "reach", "part", "parts",
              "from", "from_card", "to", "to_card", "payload", "payload_crc", "bad",
              "crc.status", "tag.status", *PLAIN]
     rows = shown(tmp_path_factory.mktemp("fields"), data,
@@ -101,7 +101,7 @@ def test_every_field(tmp_path_factory, sent, keyed):
             "part_bytes": frame.offset if frame.announce else None,
             "length": frame.length if message else None,
             "part": frame.part if frame.kind in frames.WITH_PART else None,
-            "until": frame.until if grant else None,
+            "parts": frame.parts if grant else None,
             "refused": frame.refused if refused else None,
             "payload_crc": None if keyed else int.from_bytes(raw[20:24], "little")}
         assert {name: value(name) for name in want} == want
@@ -134,11 +134,11 @@ def test_info_column(tmp_path):
                         message=frames.message(operation=77)),
                   "operation 77 2 -> 1 seq 99 at 0/0 ack 0 other 0"))
     long = replace(one, announce=1, sequence=19, offset=65472, payload=b"", selective=1)
-    grant = Frame(to=3, sender=5, kind=GRANT, sequence=19, ack=20, part=2, until=6, reach=1)
+    grant = Frame(to=3, sender=5, kind=GRANT, sequence=19, ack=20, part=2, parts=6, reach=1)
     cases += [
         (long, "PUT 3 -> 5 seq 19 announced 0/1048576 parts of 65472 ack 4 sack 4 other 7"),
         (grant, "grant 5 -> 3 seq 19 part 2 to seq 20 part 6 ack 20 other 0"),
-        (replace(grant, over=1, until=5, reach=0, other_window=0),
+        (replace(grant, over=1, parts=3, reach=0, other_window=0),
          "grant 5 -> 3 seq 19 part 2 to seq 19 part 5 to the ordinary card ack 20"),
         (replace(grant, again=1), "grant again 5 -> 3 seq 19 part 2 to seq 20 part 6 ack 20 other 0"),
         (Frame(to=5, sender=3, kind=BULK, sequence=19, part=2, payload=b"x"),
@@ -199,9 +199,9 @@ def test_what_is_wrong_is_marked(tmp_path):
              (data + b"!", "not as long as it says"), (data[:63], "shorter than a header"),
              (data[:14] + b"\5" + data[15:], "unknown version or kind"),
              (data[:15] + b"\17" + data[16:], "unknown version or kind"),
-             (grant, ""), (grant[:79] + b"!", "wrong checksum of the header"),
-             (grant[:64], "not as long as it says"),
-             (grant[:54] + bytes(2) + grant[56:64], "not as long as it says"),
+             (grant, ""), (grant[:63] + b"!", "wrong checksum of the header"),
+             (grant[:54] + b"\x10\0" + grant[56:], "not as long as it says"),
+             (put.encode()[:54] + b"\x10\0" + put.encode()[56:80], "not as long as it says"),
              (batch.encode(), ""), (replace(batch, messages=3).encode(), "messages that cannot be"),
              (replace(batch, offset=8).encode(), "messages that cannot be"),
              (replace(batch, **long).encode(), "messages that cannot be"),

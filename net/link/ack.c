@@ -166,7 +166,7 @@ int ack_receive(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	struct ack_fields fields = { .ack = wire->ack, .window = wire->window,
 				     .arrived = wire->selective,
-				     .refused = wire->refused };
+				     .refused = wire->kind == WIRE_KIND_MSG ? wire->refused : 0 };
 
 	if (!ack_is_valid(flow, wire->ack))
 		return 0;

@@ -147,9 +147,11 @@ void bulk_send_grant(struct link *link, uint32_t from, uint32_t until, int again
 	struct flow *flow = &link->flows[bulk->flow];
 	struct wire wire = { .kind = WIRE_KIND_GRANT, .again = !!again, .ordinary = bulk->copied,
 			     .sequence = assembly_at(link, first->assembly)->first,
-			     .part = first->part, .until = last->part + 1 };
+			     .part = first->part };
 
-	wire.reach = assembly_at(link, last->assembly)->first - wire.sequence;
+	/* Buffers have consecutive parts: of each message but the first, those from part 0 on. */
+	wire.reach = (uint16_t)(assembly_at(link, last->assembly)->first - wire.sequence);
+	wire.parts = (uint16_t)(last->part + 1 - (wire.reach ? 0 : wire.part));
 	frame_acknowledge(link, flow, &wire);
 	count(link, LINK_GRANTS_OUT);
 	/* If the card is full, the turn's timer sends the grant again. */

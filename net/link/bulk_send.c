@@ -135,16 +135,14 @@ void bulk_accept_grant(struct link *link, struct flow *flow, const struct wire *
 
 	while (index != NO_RECORD) {
 		struct send *send = send_at(link, index);
-		uint32_t first = 0, until;
 
 		if (!is_before(send->first, flow->tx.next) || is_before(last, send->first))
 			break;
 		if (send->announced && !is_before(send->first, wire->sequence)) {
-			until = parts_of(send);
-			if (send->first == wire->sequence)
-				first = wire->part;
-			if (send->first == last)
-				until = wire->until;
+			uint32_t first = send->first == wire->sequence ? wire->part : 0;
+			uint32_t until = send->first == last ? first + wire->parts :
+				parts_of(send);
+
 			if (first >= until || until > parts_of(send)) {
 				count(link, LINK_NONSENSE);
 				return;

@@ -75,8 +75,7 @@ uint32_t frame_record(struct link *link, uint32_t message)
 int frame_bare(struct link *link, struct nic *nic, uint32_t node, const struct wire *wire)
 {
 	uint32_t index = frame_record(link, NO_RECORD);
-	struct nic_piece piece = { .length = wire->kind == WIRE_KIND_GRANT ? WIRE_GRANT :
-				  WIRE_HEADER };
+	struct nic_piece piece = { .length = WIRE_HEADER };
 	struct transmit *transmit;
 
 	if (index == NO_RECORD)

@@ -64,8 +64,6 @@ static int is_ours(const uint8_t *frame, uint32_t node, uint32_t version)
  * 64. */
 static uint32_t header_of(uint32_t kind, uint32_t behind)
 {
-	if ((kind & WIRE_KIND_MASK) == WIRE_KIND_GRANT)
-		return WIRE_GRANT;
 	if ((kind & WIRE_KIND_MASK) != WIRE_KIND_MSG || !behind)
 		return WIRE_HEADER;
 	return kind & WIRE_PUTS ? WIRE_PUT_DATA : WIRE_DATA;
@@ -183,11 +181,6 @@ static int is_put(const struct wire *wire)
 	       !wire->announce && !wire->lane;
 }
 
-static int has_part(uint32_t kind)
-{
-	return kind == WIRE_KIND_GRANT || kind == WIRE_KIND_BULK;
-}
-
 /* Whether the fields are valid for their kind. A window must not be 0: its receiver could send
  * nothing, and so would never learn of a larger one. */
 static int is_sound(const struct wire *wire)
@@ -247,16 +240,10 @@ static int read_fields(const uint8_t *frame, uint32_t header, struct wire *wire)
 	wire->other_window = frame[WIRE_OTHER_WINDOW];
 	wire->messages = 0;
 	wire->refused = 0;
-	if (header == WIRE_DATA || header == WIRE_PUT_DATA)
+	if (header != WIRE_HEADER)
 		return read_message(frame, wire);
-	if (wire->kind == WIRE_KIND_MSG && wire->again)
-		wire->refused = wire_get(frame + WIRE_REFUSED, 8);
-	if (has_part(wire->kind))
-		wire->part = (uint32_t)wire_get(frame + WIRE_PART, 4);
-	if (wire->kind == WIRE_KIND_GRANT) {
-		wire->until = (uint32_t)wire_get(frame + WIRE_UNTIL, 4);
-		wire->reach = (uint32_t)wire_get(frame + WIRE_REACH, 4);
-	}
+	if (wire->kind != WIRE_KIND_MSG || wire->again)
+		wire->refused = wire_get(frame + WIRE_REFUSED, 8); /* or the numbers of parts */
 	return 1;
 }
 
@@ -319,15 +306,11 @@ void wire_write(uint8_t *frame, uint64_t destination, uint64_t source, const str
 		 wire->source | (uint64_t)wire->destination << 32, 8);
 	wire_put(frame + WIRE_SEQUENCE, wire->sequence | (uint64_t)wire->ack << 32, 8);
 	wire_put(frame + WIRE_SELECTIVE, wire->selective, 8);
-	wire_put(frame + WIRE_OTHER_ACK, wire->other_ack | (uint64_t)(uint8_t)wire->window << 32 |
-		 (uint64_t)(uint8_t)wire->other_window << 40 |
+	wire_put(frame + WIRE_OTHER_ACK, wire->other_ack | (uint64_t)wire->window << 32 |
+		 (uint64_t)wire->other_window << 40 |
 		 (uint64_t)(header - WIRE_HEADER + wire->bytes) << 48, 8);
-	wire_put(frame + WIRE_PART, has_part(wire->kind) ? wire->part :
-		 wire->messages | wire->refused, 8);
-	if (wire->kind == WIRE_KIND_GRANT) {
-		wire_put(frame + WIRE_UNTIL, wire->until | (uint64_t)wire->reach << 32, 8);
-		wire_put(frame + WIRE_UNTIL + 8, 0, 8);
-	} else if (header != WIRE_HEADER) {
+	wire_put(frame + WIRE_MESSAGES, wire->messages ? wire->messages : wire->refused, 8);
+	if (header != WIRE_HEADER) {
 		wire_put(frame + WIRE_LENGTH, wire->length, 8);
 		wire_put(frame + WIRE_OFFSET, wire->offset, 8);
 	}

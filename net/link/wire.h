@@ -5,6 +5,7 @@
  */
 #ifndef NET_LINK_WIRE_H
 #define NET_LINK_WIRE_H
+#include <stddef.h>
 #include <stdint.h>
 #include "../nic.h"
 
@@ -15,7 +16,6 @@
 #define WIRE_DATA          192u    /* these three: offset of the first payload of a MSG */
 #define WIRE_PUT           32u     /* with PUTS: a message's header */
 #define WIRE_PUT_DATA      112u    /* with PUTS: offset of the first payload */
-#define WIRE_GRANT         80u     /* a whole GRANT */
 #define WIRE_MOST_PAYLOAD  65472u  /* most payload of a BULK frame: a multiple of 64 */
 #define WIRE_MOST_FRAGMENT 65344u  /* most payload of a fragment: a multiple of 64 */
 #define WIRE_TAIL_BYTES    1024u   /* most payload of an announcement */
@@ -34,8 +34,8 @@ enum wire_offset {
 	WIRE_SOURCE_INCARNATION = 24, WIRE_DESTINATION_INCARNATION = 28,
 	WIRE_SEQUENCE = 32, WIRE_ACK = 36, WIRE_SELECTIVE = 40,
 	WIRE_OTHER_ACK = 48, WIRE_WINDOW = 52, WIRE_OTHER_WINDOW = 53, WIRE_BEHIND = 54,
-	WIRE_MESSAGES = 56, WIRE_REFUSED = 56, WIRE_PART = 56,
-	WIRE_UNTIL = 64, WIRE_REACH = 68, WIRE_LENGTH = 64, WIRE_OFFSET = 72
+	WIRE_MESSAGES = 56, WIRE_REFUSED = 56, WIRE_PART = 56, WIRE_PARTS = 60, WIRE_REACH = 62,
+	WIRE_LENGTH = 64, WIRE_OFFSET = 72
 };
 
 enum wire_kind { WIRE_KIND_MSG = 1, WIRE_KIND_GRANT = 2, WIRE_KIND_BULK = 3, WIRE_KIND_RESET = 4 };
@@ -66,21 +66,30 @@ struct wire {
 	uint8_t lane;              /* 0: requests, 1: answers */
 	uint8_t announce, again;   /* flags: 0 or 1 */
 	union { uint8_t over, ordinary, puts; }; /* flags that share a bit on the wire */
+	uint8_t window, other_window; /* frames */
 	uint32_t source, destination; /* incarnations */
 	uint32_t sequence, ack, other_ack; /* sequence numbers */
 	uint64_t selective;        /* selective acknowledgement: bit i: frame ack + i has arrived;
 	                              bit 0: and waits for its payload */
-	uint32_t window, other_window; /* frames, below 256 */
 	uint32_t messages;         /* MSG: number of messages */
 	uint32_t bytes;            /* bytes behind the first message's header; BULK: of payload */
 	uint64_t offset, length;   /* MSG: of the first message; announcement: offset is the length
 	                              of its parts */
-	uint32_t part;             /* BULK: the part; GRANT: first part of the first message */
-	uint32_t until;            /* GRANT: the part behind the last one of the last message */
-	uint32_t reach;            /* GRANT: sequence numbers from the first to the last message */
-	uint64_t refused;          /* MSG without messages, with AGAIN: bit i: frame ack + i */
+	union {                    /* as on the wire; a MSG with messages has their number there */
+		uint64_t refused;  /* MSG without messages, with AGAIN: bit i: frame ack + i */
+		struct {
+			uint32_t part;  /* BULK: the part; GRANT: first part of the first message */
+			uint16_t parts; /* GRANT: parts of the last message */
+			uint16_t reach; /* GRANT: sequence numbers from the first to the last
+			                   message; 0: it is the same one */
+		};
+	};
 	const uint8_t *message, *payload;
 };
+_Static_assert(offsetof(struct wire, parts) - offsetof(struct wire, refused) ==
+	       WIRE_PARTS - WIRE_REFUSED &&
+	       offsetof(struct wire, reach) - offsetof(struct wire, refused) ==
+	       WIRE_REACH - WIRE_REFUSED, "read and written as one word");
 
 enum wire_result {
 	WIRE_OK,

@@ -80,7 +80,13 @@ static inline uint32_t probe_header(const struct wire *wire)
 {
 	if (wire->messages)
 		return wire->puts ? WIRE_PUT_DATA : WIRE_DATA;
-	return wire->kind == WIRE_KIND_GRANT ? WIRE_GRANT : WIRE_HEADER;
+	return WIRE_HEADER;
+}
+
+/* The part behind the last one of a GRANT's last message. */
+static inline uint32_t probe_until(const struct wire *grant)
+{
+	return (grant->reach ? 0 : grant->part) + grant->parts;
 }
 
 /*

@@ -67,7 +67,7 @@ static uint32_t make(uint8_t kind, uint32_t payload)
 	struct wire wire = { .kind = kind, .source = 9, .destination = 8, .sequence = 5, .ack = 4,
 			     .window = 8, .messages = payload > 0, .bytes = payload,
 			     .length = payload };
-	uint32_t header = payload ? WIRE_DATA : kind == WIRE_KIND_GRANT ? WIRE_GRANT : WIRE_HEADER;
+	uint32_t header = payload ? WIRE_DATA : WIRE_HEADER;
 	struct nic_piece pieces[4] = {
 		{ frame, header }, { frame + header, payload / 3 },
 		{ frame + header + payload / 3, 0 },

@@ -361,8 +361,8 @@ static uint32_t forge(uint8_t *frame, uint64_t *dice)
 		.sequence = (uint32_t)(r >> 12) % 64, .ack = (uint32_t)(r >> 18) % 64,
 		.selective = netsim_random(dice) << 1 | (r >> 11 & 1), .window = 64,
 		.part = (uint32_t)(r >> 30) % 32,
-		.until = r >> 36 & 1 ? (uint32_t)netsim_random(dice) : (uint32_t)(r >> 37) % 32,
-		.reach = (uint32_t)(r >> 42) % 8
+		.parts = (uint16_t)(r >> 36 & 1 ? netsim_random(dice) : (r >> 37) % 32),
+		.reach = (uint16_t)(r >> 42) % 8
 	};
 	uint8_t to[6], from[6];
 
@@ -378,8 +378,7 @@ static uint32_t forge(uint8_t *frame, uint64_t *dice)
 	wire_address(to, node, r >> 62 & 1);
 	wire_address(from, (node + 1 + (r >> 60 & 1)) % 3, 0);
 	memset(frame + WIRE_HEADER, 0xee, WIRE_DATA - WIRE_HEADER);
-	bytes = (wire.messages ? WIRE_DATA : wire.kind == WIRE_KIND_GRANT ? WIRE_GRANT :
-		 WIRE_HEADER) + wire.bytes;
+	bytes = (wire.messages ? WIRE_DATA : WIRE_HEADER) + wire.bytes;
 	wire_write(frame, wire_get(to, 6), wire_get(from, 6), &wire);
 	wire_seal(0, 0, &(struct nic_piece){ frame, bytes }, 1);
 	if (r >> 63)

@@ -89,7 +89,7 @@ static void granted(const struct probe *p, int again, uint32_t sequence, uint32_
 	CHECK_IS(last_grant(p)->again, again);
 	CHECK_IS(last_grant(p)->sequence, sequence);
 	CHECK_IS(last_grant(p)->part, part);
-	CHECK_IS(last_grant(p)->until, until);
+	CHECK_IS(probe_until(last_grant(p)), until);
 }
 
 TEST(link_grants_what_was_announced)
@@ -102,7 +102,7 @@ TEST(link_grants_what_was_announced)
 	CHECK_IS(buffers(), 3);
 	CHECK(!link_bulk_is_idle(p->link));
 	CHECK_IS(last_grant(p)->part, 0);
-	CHECK_IS(last_grant(p)->until, 3);
+	CHECK_IS(probe_until(last_grant(p)), 3);
 	for (uint32_t part = 0; part < 3; part++) {
 		wire = answer(p, part, part < 2 ? PART : 600 - 2 * PART);
 		land(p, PEER, &wire);
@@ -143,7 +143,7 @@ TEST(link_takes_the_end_with_the_announcement)
 	wire.bytes = 600 - 2 * PART;
 	probe_give(p, PEER, &wire, 7);
 	CHECK_IS(buffers(), 2);
-	CHECK_IS(last_grant(p)->until, 2);
+	CHECK_IS(probe_until(last_grant(p)), 2);
 	TOLD(p, "bd");
 	CHECK_IS(p->notes[p->n_notes - 1].at, 2 * PART);
 	CHECK_IS(p->notes[p->n_notes - 1].bytes, 600 - 2 * PART);

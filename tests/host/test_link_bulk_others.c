@@ -71,7 +71,7 @@ static void repair(struct probe *p)
 	CHECK_IS(last->kind, WIRE_KIND_GRANT);
 	CHECK_IS(last->again, 1);
 	CHECK_IS(last->part, 1);
-	CHECK_IS(last->until, PARTS);
+	CHECK_IS(probe_until(last), PARTS);
 	for (uint32_t part = 1; part < PARTS; part++) {
 		arrive(part);
 		land_sent(p, part, 1);

@@ -49,7 +49,8 @@ static struct wire grant(int again, uint32_t part, uint32_t until)
 {
 	return (struct wire){ .kind = WIRE_KIND_GRANT, .source = PEER_LIFE,
 			      .destination = PROBE_LIFE, .window = 8, .selective = 1,
-			      .again = !!again, .part = part, .until = until };
+			      .again = !!again, .part = part,
+			      .parts = (uint16_t)(until - part) };
 }
 
 static uint32_t sent_of(const struct probe *p, uint32_t kind)
@@ -59,6 +60,20 @@ static uint32_t sent_of(const struct probe *p, uint32_t kind)
 	for (uint32_t i = 0; i < p->n_sent; i++)
 		n += p->sent[i].kind == kind;
 	return n;
+}
+
+/* The numbers of parts are where a MSG with AGAIN has the refused frames. */
+TEST(link_takes_no_part_for_a_refused_frame)
+{
+	struct probe *p = announced();
+	struct wire wire = grant(1, 1, 4);
+
+	wire.selective = 0;
+	probe_give(p, PEER, &wire, 0);
+	CHECK_IS(sent_of(p, WIRE_KIND_BULK), 4);
+	CHECK_IS(sent_of(p, WIRE_KIND_MSG), 1);
+	link_ended(p->link, p->now, PEER, 0);
+	probe_close(p, 1);
 }
 
 TEST(link_sends_what_is_granted)
@@ -178,7 +193,7 @@ TEST(link_sends_the_end_with_the_announcement)
 		probe_give(p, PEER, &wire, 0);
 		CHECK_IS(sent_of(p, WIRE_KIND_BULK), 5);
 		CHECK_IS(p->sent[6].bytes, i < 2 ? 4096 : 3584);
-		wire.until = 6;                          /* a long end is a sixth part */
+		wire.parts = 6;                          /* a long end is a sixth part */
 		probe_give(p, PEER, &wire, 0);
 		CHECK_IS(sent_of(p, WIRE_KIND_BULK), i < 2 ? 5 : 6);
 		CHECK_IS(link_counter(p->link, LINK_NONSENSE), i < 2);

@@ -240,8 +240,6 @@ static uint32_t fill(struct attack *a, struct wire *wire, uint8_t *frame)
 
 	if (wire->messages)
 		header = wire->puts ? WIRE_PUT_DATA : WIRE_DATA;
-	else if (wire->kind == WIRE_KIND_GRANT)
-		header = WIRE_GRANT;
 	if (wire->messages == 1 && !wire->announce) {
 		wire->bytes = (uint32_t)roll(a, roll(a, 2) ? 128 : 2000);
 		wire->length = roll(a, 3) ? wire->bytes : wire->bytes * roll(a, 1u << 20);
@@ -284,15 +282,14 @@ static uint32_t invent(struct attack *a, uint32_t node, uint8_t *frame)
 			     .ack = (uint32_t)roll(a, 4),
 			     .selective = netsim_random(&a->dice) << 1 | (roll(a, 8) == 0),
 			     .other_ack = (uint32_t)roll(a, 4),
-			     .window = (uint32_t)roll(a, 1u << 8),
-			     .other_window = (uint32_t)roll(a, 1u << 8),
+			     .window = (uint8_t)roll(a, 1u << 8),
+			     .other_window = (uint8_t)roll(a, 1u << 8),
 			     .part = (uint32_t)roll(a, 32),
-			     .reach = (uint32_t)roll(a, 4) };
+			     .reach = (uint16_t)roll(a, 4) };
 	uint8_t from[6], to[6];
 	uint32_t bytes;
 
-	wire.until = roll(a, 2) ? wire.part + (uint32_t)roll(a, 32) :
-		(uint32_t)netsim_random(&a->dice);
+	wire.parts = (uint16_t)(roll(a, 2) ? roll(a, 32) : netsim_random(&a->dice));
 	if (roll(a, 8) == 0)
 		wire.sequence = (uint32_t)netsim_random(&a->dice);
 	else

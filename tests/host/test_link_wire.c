@@ -75,7 +75,7 @@ TEST(wire_fields_lie_where_the_table_says)
 {
 	struct wire wire = sample(16);
 	struct wire granted = { .kind = WIRE_KIND_GRANT, .ordinary = 1,
-				.part = 0xa1a2a3a4, .until = 0xb1b2b3b4, .reach = 0xc1c2c3c4 };
+				.part = 0xa1a2a3a4, .parts = 0xb1b2, .reach = 0xc1c2 };
 	static const uint8_t want[80] = {
 		0x02, 0x4d, 0x47, 0x00, 0x00, 0x07, 0x02, 0x4d, 0x47, 0x00, 0x00, 0x03,
 		0x88, 0xb5, 0x03, 0x11, 0, 0, 0, 0, 0, 0, 0, 0,
@@ -84,19 +84,16 @@ TEST(wire_fields_lie_where_the_table_says)
 		0x54, 0x53, 0x52, 0x51, 0x55, 0x56, 0x90, 0x00, 1, 0, 0, 0, 0, 0, 0, 0,
 		0x76, 0x75, 0x74, 0x73, 0x72, 0x71, 0, 0, 0x66, 0x65, 0x64, 0x63, 0x62, 0x61, 0, 0
 	};
-	static const uint8_t grant[24] = {
-		0xa4, 0xa3, 0xa2, 0xa1, 0, 0, 0, 0, 0xb4, 0xb3, 0xb2, 0xb1,
-		0xc4, 0xc3, 0xc2, 0xc1
-	};
+	static const uint8_t grant[8] = { 0xa4, 0xa3, 0xa2, 0xa1, 0xb2, 0xb1, 0xc2, 0xc1 };
 
 	put(&wire);
 	CHECK_IS(wire_get(frame + WIRE_CHECKSUM, 4) != 0, 1);
 	memset(frame + WIRE_CHECKSUM, 0, 4);
 	CHECK_IS(memcmp(frame, want, 80), 0);
-	CHECK_IS(put(&granted), 80);
+	CHECK_IS(put(&granted), 64);
 	CHECK_IS(frame[WIRE_KIND], 0x42);
-	CHECK_IS(frame[WIRE_BEHIND], 16);
-	CHECK_IS(memcmp(frame + 56, grant, 24), 0);
+	CHECK_IS(frame[WIRE_BEHIND], 0);
+	CHECK_IS(memcmp(frame + 56, grant, 8), 0);
 }
 
 TEST(wire_reads_what_it_wrote)
@@ -143,8 +140,8 @@ TEST(wire_reads_what_it_wrote)
 			wire.part = (uint32_t)check_random(&dice);
 		}
 		if (wire.kind == WIRE_KIND_GRANT) {
-			wire.until = (uint32_t)check_random(&dice);
-			wire.reach = (uint32_t)check_random(&dice);
+			wire.parts = (uint16_t)check_random(&dice);
+			wire.reach = (uint16_t)check_random(&dice);
 		}
 		if (wire.kind == WIRE_KIND_BULK)
 			wire.bytes = (uint32_t)(1 + (r >> 16) % 512);
@@ -165,7 +162,7 @@ TEST(wire_reads_what_it_wrote)
 		if (has_part(wire.kind))
 			CHECK_IS(read.part, wire.part);
 		if (wire.kind == WIRE_KIND_GRANT)
-			CHECK(read.until == wire.until && read.reach == wire.reach);
+			CHECK(read.parts == wire.parts && read.reach == wire.reach);
 		CHECK(read.payload == frame + (put(&wire) - wire.bytes));
 	}
 }

@@ -3,7 +3,7 @@
  * a line out, numbers in decimal, bytes in hexadecimal, "-" for none.
  *
  *   W key to card sender card kind lane announce again over puts source destination
- *     sequence ack selective window other_ack other_window messages offset length part until
+ *     sequence ack selective window other_ack other_window messages offset length part parts
  *     reach refused payload_crc message payload   -> frame
  *   R key node frame    -> result, and if it is OK the same fields as after W's key
  *   T frames            -> the bytes of each frame, then ".", or "-" if the bytes after the last
@@ -59,8 +59,6 @@ static void print(const uint8_t *from, uint32_t n)
 
 static uint32_t header_of(const struct wire *wire)
 {
-	if (wire->kind == WIRE_KIND_GRANT)
-		return WIRE_GRANT;
 	if (wire->kind != WIRE_KIND_MSG || !wire->messages)
 		return WIRE_HEADER;
 	return wire->puts ? WIRE_PUT_DATA : WIRE_DATA;
@@ -95,16 +93,16 @@ static void do_write(const uint8_t *key)
 	wire.sequence = (uint32_t)number();
 	wire.ack = (uint32_t)number();
 	wire.selective = number();
-	wire.window = (uint32_t)number();
+	wire.window = (uint8_t)number();
 	wire.other_ack = (uint32_t)number();
-	wire.other_window = (uint32_t)number();
+	wire.other_window = (uint8_t)number();
 	wire.messages = (uint32_t)number();
 	wire.offset = number();
 	wire.length = number();
 	wire.part = (uint32_t)number();
-	wire.until = (uint32_t)number();
-	wire.reach = (uint32_t)number();
-	wire.refused = number();
+	wire.parts = (uint16_t)number();
+	wire.reach = (uint16_t)number();
+	wire.refused |= number();               /* the same bytes: not both are set */
 	check = number() != 0;
 	bytes(message);
 	wire.bytes = bytes(payload);
@@ -132,8 +130,8 @@ static void print_fields(const uint8_t *from, uint32_t node, const struct wire *
 	printf("%u %u %u ", w->other_ack, w->other_window, w->messages);
 	printf("%" PRIu64 " %" PRIu64 " ", message ? w->offset : 0, message ? w->length : 0);
 	printf("%u %u %u ", grant || w->kind == WIRE_KIND_BULK ? w->part : 0,
-	       grant ? w->until : 0, grant ? w->reach : 0);
-	printf("%" PRIu64 " ", w->refused);
+	       grant ? w->parts : 0, grant ? w->reach : 0);
+	printf("%" PRIu64 " ", msg ? w->refused : 0);
 	print(w->message, message ? message_bytes(w) : 0);
 	putchar(' ');
 	print(w->payload, w->bytes);

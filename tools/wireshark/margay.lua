@@ -16,7 +16,7 @@ local margay = Proto("margay", "Margay frame")
 local folder = debug.getinfo(1, "S").source:match("^@?(.*[/\\])") or ""
 local sums = dofile(folder .. "margay_sums.lua")
 
-local HEADER, ENTRY, GRANT_HEADER = 64, 16, 80
+local HEADER, ENTRY = 64, 16
 local MESSAGE, PUT = 112, 32    -- a message's header; the short one of a plain put
 local PUT_BYTES = 64            -- most payload of a plain put
 local MSG, GRANT, BULK, RESET = 1, 2, 3, 4
@@ -60,8 +60,8 @@ local FRAME_FIELDS = {
 	{ "messages", 56, 8, "uint64", "Messages in this frame", base.DEC },
 	{ "refused", 56, 8, "uint64", "Refused", base.HEX },
 	{ "part", 56, 4, "uint32", "Part", base.DEC },
-	{ "until", 64, 4, "uint32", "Parts of the last message", base.DEC },
-	{ "reach", 68, 4, "uint32", "Sequence numbers to the last message", base.DEC },
+	{ "parts", 60, 2, "uint16", "Parts of the last message", base.DEC },
+	{ "reach", 62, 2, "uint16", "Sequence numbers to the last message", base.DEC },
 	-- Those of the first message; each further one has them before its header too.
 	{ "length", 64, 8, "uint64", "Payload bytes of the message", base.DEC },
 	{ "offset", 72, 8, "uint64", "Place of this payload in it", base.DEC },
@@ -395,9 +395,9 @@ local function dissect_fields(tvb, tree, f)
 		add(tvb, tree, "part")
 	end
 	if f.kind == GRANT then
-		add(tvb, tree, "until")
+		add(tvb, tree, "parts")
 		add(tvb, tree, "reach")
-		f["until"], f.reach = at(tvb, 64, 4):le_uint(), at(tvb, 68, 4):le_uint()
+		f.parts, f.reach = at(tvb, 60, 2):le_uint(), at(tvb, 62, 2):le_uint()
 	end
 end
 
@@ -430,7 +430,8 @@ local SAYS = {
 	[GRANT] = function(f, way)
 		return string.format("grant%s %s seq %d part %d to seq %d part %d%s",
 			f.again and " again" or "", way, f.sequence, f.part,
-			(f.sequence + f.reach) % 0x100000000, f["until"],
+			(f.sequence + f.reach) % 0x100000000,
+			f.parts + (f.reach == 0 and f.part or 0),
 			f.bit6 and " to the ordinary card" or "")
 	end,
 	[BULK] = function(f, way)
@@ -460,9 +461,6 @@ end
 
 -- The length of this frame's header.
 local function header_of(f)
-	if f.kind == GRANT then
-		return GRANT_HEADER
-	end
 	return f.carries and HEADER + ENTRY + (f.puts and PUT or MESSAGE) or HEADER
 end
 

@@ -17,7 +17,7 @@ static uint32_t header_bytes(const struct wire *wire)
 {
 	if (wire->messages)
 		return wire->puts ? WIRE_PUT_DATA : WIRE_DATA;
-	return wire->kind == WIRE_KIND_GRANT ? WIRE_GRANT : WIRE_HEADER;
+	return WIRE_HEADER;
 }
 
 static const uint8_t key[WIRE_KEY_BYTES] = {
@@ -192,8 +192,7 @@ void arrive(const struct step *step, int on_bulk)
 		.ack = at.una + (uint32_t)step->ack,
 		.other_ack = link_look(link_, node, !lane).una + (uint32_t)(step->ack / 2),
 		.selective = step->selective << 1 | (step->flags >> 5 & 1), .window = step->window,
-		.other_window = step->selective & 255,
-		.refused = shape == BARE ? step->selective >> 7 : 0
+		.other_window = step->selective & 255
 	};
 
 	if (wire.kind == WIRE_KIND_BULK)
@@ -203,13 +202,15 @@ void arrive(const struct step *step, int on_bulk)
 	wire.part = shape == BULK && step->offset < 0x8000 ? at.part : step->offset % 8;
 	if (shape == NEXT_BULK)
 		wire.part = at.part + step->offset % 4;
-	wire.until = step->flags & 8 ? step->value : step->length % 8;
+	wire.parts = (uint16_t)(step->flags & 8 ? step->value : step->length % 8);
 	wire.reach = step->bytes % 4;
+	if (shape == BARE)
+		wire.refused = step->selective >> 7;
 	if (shape == GRANT) {
 		wire.sequence = (at.sent_parts ? at.sent : at.una) + (uint32_t)(step->sequence / 16);
 		if (at.sent_parts && !(step->flags & 8)) {
 			wire.part = step->offset % at.sent_parts;
-			wire.until = wire.part + 1 + step->length % at.sent_parts;
+			wire.parts = (uint16_t)(1 + step->length % at.sent_parts);
 		}
 	}
 	if (wire.kind == WIRE_KIND_BULK) {

@@ -199,13 +199,10 @@ struct assembly {
 /* A short message, or a batch, that arrived early. */
 struct stash {
 	uint16_t next;
-	uint16_t bytes;            /* payload bytes of the frame */
-	uint16_t length;           /* payload bytes of the message, or of a batch's first one */
 	uint16_t batch;            /* struct batch with the payload, or NO_RECORD: it is here */
-	uint32_t sequence;         /* sequence number of its frame */
+	struct wire wire;          /* its frame; the pointers are to `header` and the payload */
 	uint8_t  header[LINK_HEADER_BYTES]; /* header of the message, or of the batch's first one */
 	uint8_t  payload[LINK_WHOLE_BYTES]; /* unless it is in `batch` */
-	uint8_t  puts;             /* 1: a plain put, or a batch */
 };
 
 #define AGGREGATE_FRAMES 12u       /* most frames of an aggregate */

@@ -50,18 +50,13 @@ static void stash_free(struct link *link, uint32_t index)
 	record_free(&link->stashes, index);
 }
 
-static uint8_t *stash_payload(const struct link *link, struct stash *stash)
-{
-	return stash->batch == NO_RECORD ? stash->payload :
-		batch_at(link, stash->batch)->room;
-}
-
 /* A frame with a short message or a batch: deliver it, or keep it in the stash if it is early. */
 static int place_short(struct link *link, struct flow *flow, const struct wire *wire)
 {
 	int is_batch = wire->messages > 1;
 	uint32_t index, n = 0, batch = NO_RECORD;
 	struct stash *stash;
+	uint8_t *payload;
 
 	if (!is_batch && (wire->offset || wire->bytes != wire->length))
 		return NONSENSE;
@@ -84,13 +79,13 @@ static int place_short(struct link *link, struct flow *flow, const struct wire *
 	count(link, LINK_STASHED);
 	stash = stash_at(link, index);
 	stash->next = flow->rx.stash;
-	stash->sequence = wire->sequence;
-	stash->bytes = (uint16_t)wire->bytes;
-	stash->length = (uint16_t)wire->length;
 	stash->batch = (uint16_t)batch;
-	stash->puts = wire->puts;
+	payload = is_batch ? batch_at(link, batch)->room : stash->payload;
 	port_copy(stash->header, wire->message, wire->puts ? LINK_PUT_BYTES : LINK_HEADER_BYTES);
-	port_copy(stash_payload(link, stash), wire->payload, wire->bytes);
+	port_copy(payload, wire->payload, wire->bytes);
+	stash->wire = *wire;
+	stash->wire.message = stash->header;
+	stash->wire.payload = payload;
 	flow->rx.stash = (uint16_t)index;
 	return ACCEPTED;
 }
@@ -100,7 +95,6 @@ static int unstash(struct link *link, struct flow *flow)
 {
 	uint16_t *link_to = &flow->rx.stash;
 	struct stash *stash;
-	struct wire wire;
 	uint32_t index;
 	int result;
 
@@ -109,19 +103,12 @@ static int unstash(struct link *link, struct flow *flow)
 		if (index == NO_RECORD)
 			return REFUSED;
 		stash = stash_at(link, index);
-		if (stash->sequence == flow->rx.expected)
+		if (stash->wire.sequence == flow->rx.expected)
 			break;
 		link_to = &stash->next;
 	}
 	*link_to = stash->next;
-	wire.messages = stash->batch == NO_RECORD ? 1 : 2; /* or more */
-	wire.puts = stash->puts;
-	wire.message = stash->header;
-	wire.payload = stash_payload(link, stash);
-	wire.bytes = stash->bytes;
-	wire.length = stash->length;
-	wire.offset = 0;
-	result = deliver(link, flow, &wire);
+	result = deliver(link, flow, &stash->wire);
 	stash_free(link, index);
 	return result;
 }
@@ -252,7 +239,7 @@ static int is_stashed(const struct link *link, const struct flow *flow, uint32_t
 	while (index != NO_RECORD) {
 		const struct stash *stash = stash_at(link, index);
 
-		if (stash->sequence - first < frames)
+		if (stash->wire.sequence - first < frames)
 			return 1;
 		index = stash->next;
 	}

@@ -136,10 +136,10 @@ static void check_receiving(const struct link *link, const struct flow *flow)
 	MUST(at == flow->rx.begun);
 	for (uint32_t i = flow->rx.stash; i != NO_RECORD;) {
 		const struct stash *stash = record_at(&link->stashes, i);
-		uint32_t ahead = stash->sequence - flow->rx.expected;
+		uint32_t ahead = stash->wire.sequence - flow->rx.expected;
 
 		MUST(ahead >= 1 && ahead < flow->rx.window && flow->rx.arrived >> ahead & 1);
-		MUST(!is_before(stash->sequence, flow->rx.begun));
+		MUST(!is_before(stash->wire.sequence, flow->rx.begun));
 		i = stash->next;
 	}
 }

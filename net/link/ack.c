@@ -124,15 +124,15 @@ static void mark_lost(struct link *link, struct flow *flow, uint64_t refused)
 	}
 }
 
-/* Apply what a frame says about one lane. */
-static inline void apply(struct link *link, struct flow *flow, const struct ack_fields *fields)
+/* Apply what a frame says about one lane. 0: it acknowledges frames that were not sent. */
+static inline int apply(struct link *link, struct flow *flow, const struct ack_fields *fields)
 {
 	uint32_t under_way = flow->tx.next - flow->tx.una, n = fields->ack - flow->tx.una;
 	uint32_t window = fields->window < LINK_MOST_WINDOW ? fields->window : LINK_MOST_WINDOW;
 	int waits = fields->arrived & 1;
 
 	if (n > under_way)
-		return;                /* an old acknowledgement */
+		return is_before(fields->ack, flow->tx.una); /* 1: an old acknowledgement */
 	measure(link, flow, fields);
 	if (flow->tx.window > window + n)
 		window = flow->tx.window - n;
@@ -155,11 +155,12 @@ static inline void apply(struct link *link, struct flow *flow, const struct ack_
 	}
 	if (flow->tx.lost || flow->tx.unsent != NO_RECORD)
 		flow_ready(link, flow);
+	return 1;
 }
 
-void ack_cumulative(struct link *link, struct flow *flow, uint32_t ack, uint32_t window)
+int ack_cumulative(struct link *link, struct flow *flow, uint32_t ack, uint32_t window)
 {
-	apply(link, flow, &(struct ack_fields){ .ack = ack, .window = window });
+	return apply(link, flow, &(struct ack_fields){ .ack = ack, .window = window });
 }
 
 int ack_receive(struct link *link, struct flow *flow, const struct wire *wire)
@@ -168,12 +169,8 @@ int ack_receive(struct link *link, struct flow *flow, const struct wire *wire)
 				     .arrived = wire->selective,
 				     .refused = wire->kind == WIRE_KIND_MSG ? wire->refused : 0 };
 
-	if (!ack_is_valid(flow, wire->ack))
+	if (!apply(link, flow, &fields))
 		return 0;
-	apply(link, flow, &fields);
-	if (other_ack_is_valid(flow, wire->other_ack, wire->other_window))
-		apply_other_ack(link, flow, wire->other_ack, wire->other_window);
-	else
-		count(link, LINK_NONSENSE); /* only the other lane's; the frame is accepted */
+	ack_other(link, flow, wire->other_ack, wire->other_window);
 	return 1;
 }

@@ -272,28 +272,17 @@ void reassemble_lose(struct link *link, uint32_t assembly, uint32_t stash);
 
 /* Apply a frame's acknowledgements of both lanes. 0: that of its own lane is invalid. */
 int ack_receive(struct link *link, struct flow *flow, const struct wire *wire);
-/* Apply a frame's acknowledgement of one lane that is only cumulative. */
-void ack_cumulative(struct link *link, struct flow *flow, uint32_t ack, uint32_t window);
+/* Apply a frame's acknowledgement of one lane that is only cumulative. 0: it is invalid. */
+int ack_cumulative(struct link *link, struct flow *flow, uint32_t ack, uint32_t window);
 
-/* The same for the lane that is not the frame's own; a window of 0 means there is none. */
-static inline void apply_other_ack(struct link *link, struct flow *flow, uint32_t ack,
-				   uint32_t window)
+/* The same for the lane that is not the frame's own; a window of 0 means there is none. An invalid
+ * one is only counted: the frame is accepted. */
+static inline void ack_other(struct link *link, struct flow *flow, uint32_t ack, uint32_t window)
 {
 	struct flow *other = flow_other(flow);
 
-	if (window && ack != other->tx.una)
-		ack_cumulative(link, other, ack, window);
-}
-
-/* An acknowledgement is valid if it covers only frames that were sent; it may be an old one. */
-static inline int ack_is_valid(const struct flow *flow, uint32_t ack)
-{
-	return ack - flow->tx.una <= flow->tx.next - flow->tx.una || is_before(ack, flow->tx.una);
-}
-
-static inline int other_ack_is_valid(struct flow *flow, uint32_t ack, uint32_t window)
-{
-	return !window || ack_is_valid(flow_other(flow), ack);
+	if (window && ack != other->tx.una && !ack_cumulative(link, other, ack, window))
+		count(link, LINK_NONSENSE);
 }
 
 /* ---- bulk_land.c ---- */

@@ -168,14 +168,6 @@ static void receive_any(struct link *link, const uint8_t *frames, uint32_t bytes
 
 /* ---- the fast path ---- */
 
-/* Whether incarnations and acknowledgements are valid. */
-static inline int is_current(struct flow *flow, const struct wire_fast *fast)
-{
-	return fast->incarnations == flow->incarnations && flow->theirs &&
-	       ack_is_valid(flow, fast->ack) &&
-	       other_ack_is_valid(flow, fast->other_ack, fast->other_window);
-}
-
 /* Deliver a short message that arrives in order. */
 static inline void handle_short(struct link *link, struct flow *flow, const uint8_t *frame,
 				uint32_t header, uint32_t payload)
@@ -224,10 +216,10 @@ static inline int handle_fast(struct link *link, const uint8_t *frame,
 	    (fast.sequence != flow->rx.expected || fast.sequence != flow->rx.begun ||
 	     flow->rx.arrived | flow->rx.refused || !flow->rx.window))
 		return 0;
-	if (!is_current(flow, &fast))
+	if (fast.incarnations != flow->incarnations || !flow->theirs ||
+	    !ack_cumulative(link, flow, fast.ack, fast.window))
 		return 0;
-	ack_cumulative(link, flow, fast.ack, fast.window);
-	apply_other_ack(link, flow, fast.other_ack, fast.other_window);
+	ack_other(link, flow, fast.other_ack, fast.other_window);
 	if (header != WIRE_HEADER)
 		handle_short(link, flow, frame, header, bytes - header);
 	return 1;

@@ -33,9 +33,8 @@ static uint32_t least_of(uint32_t a, uint32_t b)
 uint64_t bulk_timeout(const struct link *link)
 {
 	const struct bulk *bulk = &link->bulk;
-	uint64_t most = link->config.most_timeout << bulk->backoff;
-	uint64_t ns = bulk->trip ? link->config.least_timeout + 2ull * bulk->trip :
-		link->config.first_timeout;
+	uint64_t most = LINK_MOST_TIMEOUT << bulk->backoff;
+	uint64_t ns = bulk->trip ? LINK_LEAST_TIMEOUT + 2ull * bulk->trip : LINK_FIRST_TIMEOUT;
 
 	ns <<= bulk->tries + bulk->backoff;
 	return ns < most ? ns : most;
@@ -120,7 +119,7 @@ static void end_turn(struct link *link, int again)
 	bulk->flow = NO_FLOW;
 	bulk->at = LINK_NEVER;
 	if (flow->rx.unacked)
-		timer_ack(link, flow, link->config.ack_delay);
+		timer_ack(link, flow, LINK_ACK_DELAY);
 	if (again && index != NO_RECORD)
 		bulk_request_turn(link, index);
 }
@@ -132,8 +131,7 @@ void bulk_pass(struct link *link)
 		assembly_at(link, first_incomplete(link, link->flows[bulk->flow].rx.assembly));
 
 	count(link, LINK_PASSED);
-	assembly->again_at = units(link->now) +
-		(units(link->config.least_timeout) << assembly->passes);
+	assembly->again_at = units(link->now) + (units(LINK_LEAST_TIMEOUT) << assembly->passes);
 	assembly->passes += assembly->passes < MOST_PASSES;
 	end_turn(link, 0);
 }
@@ -243,7 +241,7 @@ static uint32_t most_posted(const struct link *link)
 	const struct bulk *bulk = &link->bulk;
 	uint32_t most = bulk->lossy ? least_of(LOSSY_POSTED, bulk->most) : bulk->most;
 
-	return least_of(most, 1 + (uint32_t)(link->config.most_timeout / (bulk->gap + 1)));
+	return least_of(most, 1 + (uint32_t)(LINK_MOST_TIMEOUT / (bulk->gap + 1)));
 }
 
 /* Post a buffer for the next part of this message: 1, or 0 if that is not possible now. If no

@@ -355,7 +355,7 @@ static int is_slow(const struct link *link)
 	const struct bulk *bulk = &link->bulk;
 
 	return bulk->first != NO_RECORD &&
-	       link->now - bulk->shared_from >= link->config.most_timeout << bulk->backoff;
+	       link->now - bulk->shared_from >= LINK_MOST_TIMEOUT << bulk->backoff;
 }
 
 void bulk_tick(struct link *link)

@@ -315,8 +315,6 @@ struct link {
 	uint8_t long_window;       /* config.window_bytes in frames of full length */
 	uint8_t most_unacked;      /* MOST_UNACKED, or less if long_window is small */
 	uint8_t ring_share;        /* frames of the card's ring for each sender */
-	uint32_t first_timeout, least_timeout, most_timeout; /* the configuration's, in units */
-	uint32_t ack_delay;        /* likewise */
 	struct wire_fast_prefix prefix; /* start of the frames of the fast path */
 	uint16_t most_requests;    /* records that the lane of requests may use */
 	uint16_t n_delayed;        /* entries of `delayed` in use */

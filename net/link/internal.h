@@ -79,8 +79,6 @@ void timer_first(struct link *link, struct flow *flow);
 void timer_ack(struct link *link, struct flow *flow, uint64_t ns);
 /* Take a measured round trip, in units, into account. */
 void timer_measure(struct flow *flow, uint32_t trip);
-/* The retransmission timeout in units; it doubles with each timeout (backoff). */
-uint32_t timer_timeout(const struct link *link, const struct flow *flow);
 /* The earlier one of the flow's two timers: 1 and *at, or 0 if none is set. It is never before
  * the flow's time in the heap. */
 int timer_earliest(const struct flow *flow, uint32_t *at);
@@ -251,7 +249,7 @@ static inline void reassemble_acknowledge(struct link *link, struct flow *flow)
 	if (flow->rx.unacked * 4u >= flow->rx.window || flow->rx.unacked >= link->most_unacked)
 		frame_ack(link, flow);
 	else
-		timer_ack(link, flow, link->config.ack_delay);
+		timer_ack(link, flow, LINK_ACK_DELAY);
 }
 
 /* Remember that the sender on this flow may be waiting for the acknowledgement, to reuse the

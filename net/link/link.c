@@ -4,11 +4,9 @@
 #include "internal.h"
 
 #define LEAST_MTU  (WIRE_DATA + LINK_ROOM_BYTES)  /* payload in a record goes in one frame */
-#define US 1000u                   /* ns */
-#define MS 1000000u                /* ns */
 
 /* The defaults. docs/measurements.md, "What each mechanism of the link gives", has the effect of
- * the window, the delays and the longer timeout. */
+ * the window. */
 #define RING           256u        /* frames: the receive ring of every card here */
 #define LEAST_RECORDS  64u         /* of a small job; from 32 nodes on two for each node */
 #define MOST_RECORDS   2048u
@@ -20,12 +18,6 @@
 #define BATCHES        64u         /* without a free one a short message is sent by itself */
 #define WINDOW_BYTES   (2u << 20)  /* more would overrun cards that lose what finds no room */
 #define TRIES          24u         /* about four seconds: a busy host may stop a living node */
-#define BATCH_DELAY    (50 * US)   /* about a round trip over virtio */
-#define ACK_DELAY      (200 * US)  /* several round trips: an answer mostly carries it sooner */
-#define AGAIN_DELAY    (100 * US)  /* time for the user to free records */
-#define FIRST_TIMEOUT  (20 * MS)   /* before a trip is measured; the host may be busy */
-#define LEAST_TIMEOUT  (2 * MS)    /* below this a busy host's delays look like losses */
-#define MOST_TIMEOUT   (200 * MS)  /* bounds the pause after several losses in a row */
 
 struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarnation)
 {
@@ -44,9 +36,6 @@ struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarna
 		.assemblies = (uint16_t)(2 * answers), .stashes = (uint16_t)records,
 		.transmits = TRANSMITS, .batches = BATCHES, .ring = RING,
 		.window_bytes = WINDOW_BYTES, .tries = TRIES,
-		.batch_delay = BATCH_DELAY, .ack_delay = ACK_DELAY, .again_delay = AGAIN_DELAY,
-		.first_timeout = FIRST_TIMEOUT, .least_timeout = LEAST_TIMEOUT,
-		.most_timeout = MOST_TIMEOUT,
 	};
 }
 
@@ -111,10 +100,6 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	link->prefix = wire_fast_prefix(nic->address, config->node,
 					config->keyed ? WIRE_SIGNED : WIRE_VERSION);
 	link->guards = config->keyed || config->check_payload;
-	link->first_timeout = units(config->first_timeout);
-	link->least_timeout = units(config->least_timeout);
-	link->most_timeout = units(config->most_timeout);
-	link->ack_delay = units(config->ack_delay);
 	flow_share(link);
 	link->fragment = (nic->mtu - WIRE_DATA) & ~63u;
 	if (link->fragment > WIRE_MOST_FRAGMENT)

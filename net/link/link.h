@@ -34,6 +34,22 @@
 #define LINK_MOST_TRIES    255u    /* largest link_config.tries */
 #define LINK_NEVER         (~0ULL) /* a time that does not come */
 
+/* Times in ns. docs/measurements.md, "What each mechanism of the link gives", has the effect of the
+ * delays and of the longest timeout. */
+#define LINK_BATCH_DELAY   50000ull        /* longest that a short message is delayed for a batch:
+                                              about a round trip over virtio */
+#define LINK_ACK_DELAY     200000ull       /* longest that an acknowledgement waits to be
+                                              piggybacked: several round trips, so an answer mostly
+                                              carries it sooner */
+#define LINK_AGAIN_DELAY   100000ull       /* until refused frames are requested again: time for
+                                              the user to free records */
+#define LINK_FIRST_TIMEOUT 20000000ull     /* retransmission timeout before the first measured
+                                              trip; the host may be busy */
+#define LINK_LEAST_TIMEOUT 2000000ull      /* least retransmission timeout: below this a busy
+                                              host's delays look like losses */
+#define LINK_MOST_TIMEOUT  200000000ull    /* longest retransmission timeout: bounds the pause
+                                              after several losses in a row */
+
 enum link_result {
 	LINK_OK    =  0,
 	LINK_FULL  = -1,           /* no record free: try again after the next link_port_sent; or
@@ -135,11 +151,6 @@ struct link_config {
 	uint32_t window_bytes;     /* most payload bytes of one flow under way, but at least
 	                              LINK_FIRST_WINDOW frames; messages of at most 4 KiB do not
 	                              count */
-	uint64_t batch_delay;      /* ns: longest that a short message is delayed for a batch */
-	uint64_t ack_delay;        /* ns: longest that an acknowledgement waits to be piggybacked */
-	uint64_t again_delay;      /* ns until refused frames are requested again */
-	uint64_t first_timeout;    /* ns: retransmission timeout before the first measured trip */
-	uint64_t least_timeout, most_timeout; /* ns: bounds of the retransmission timeout */
 	uint64_t boot_deadline;    /* ns: a point in time; until then a peer that was never heard
 	                              from may still be booting, and is not given up */
 };
@@ -243,7 +254,7 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 
 /*
  * While frames of a flow are under way, such messages are delayed for a batch (batch.c), for at
- * most config.batch_delay. A user that is about to wait, and so sends nothing more for a while,
+ * most LINK_BATCH_DELAY. A user that is about to wait, and so sends nothing more for a while,
  * calls link_flush to send them. link_has_delayed: 1 if there are any.
  */
 void link_flush(struct link *link, uint64_t now);

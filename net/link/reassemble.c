@@ -354,7 +354,7 @@ void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence)
 	/* During a turn records become free only as long messages end, which takes longer. */
 	if (!flow_waits(link, flow))
 		timer_ack(link, flow, link->bulk.flow == NO_FLOW ?
-			  link->config.again_delay : link->config.least_timeout);
+			  LINK_AGAIN_DELAY : LINK_LEAST_TIMEOUT);
 }
 
 /* Whether frame `expected` waits for its payload and no frame is missing behind it. */

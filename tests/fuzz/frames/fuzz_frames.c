@@ -235,7 +235,6 @@ static struct link_config configuration(void)
 	config.tries = 3;
 	config.ring = 64;
 	config.announce = ANNOUNCE;
-	config.most_timeout = 50000000;
 	if (job & JOB_CROWDED) {
 		config.peers = NODES - 2;
 		config.ring = 4;

@@ -102,7 +102,8 @@ void link_frames_start(void)
 		      MOST_NODES);
 	nic = card(0);
 	bulk = parameters.bulk ? card(1) : 0;
-	config = frames_config(node.id, node.size, incarnation(), nic, bulk);
+	config = link_defaults(node.id, node.size, incarnation());
+	config.announce = bulk ? LINK_ANNOUNCE : 0;
 	config.strict = parameters.strict;
 	/* boards are switched on one by one; in a region the launcher reports deaths */
 	config.boot_deadline = node.region ? LINK_NEVER :

@@ -41,21 +41,15 @@
 
 struct frames;
 
-/*
- * The default configuration for a job of `nodes` nodes with these cards; the caller may change any
- * field before frames_open. With a bulk card (`bulk` may be null) the payload of long messages is
- * received without a copy. Either all nodes have a bulk card or none has.
- */
-struct link_config frames_config(uint32_t node, uint32_t nodes, uint32_t incarnation,
-				 const struct nic *nic, const struct nic *bulk);
-
 /* Bytes that frames_open needs; 0: the configuration is invalid. */
 uint64_t frames_bytes(const struct link_config *config, const struct block_limits *limits);
 
 /*
  * Connect the view's process to its cards, in `memory` (64-byte aligned). Sets the cards' context
- * and callbacks. `context` is the argument of the port functions. Null: as link_open. All processes
- * of the job have the same pid, uid and jid, as plain puts do not carry them.
+ * and callbacks. With a bulk card (`bulk` may be null) the payload of long messages is received
+ * without a copy; either all nodes have a bulk card or none has. `context` is the argument of the
+ * port functions. Null: as link_open. All processes of the job have the same pid, uid and jid, as
+ * plain puts do not carry them.
  */
 struct frames *frames_open(void *memory, const struct link_config *config, struct nic *nic,
 			   struct nic *bulk, struct process_view *view, void *context);

@@ -10,7 +10,7 @@ void flow_share_anew(struct link *link, uint32_t senders)
 	uint32_t share;
 
 	link->sharers = senders;
-	share = link->config.ring / senders;
+	share = link->nic->ring / senders;
 	link->ring_share = share < 2 ? 2 :
 		share > LINK_MOST_WINDOW ? LINK_MOST_WINDOW : (uint8_t)share;
 }

@@ -34,7 +34,7 @@ struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarna
 		.peers = (uint16_t)(nodes < NO_RECORD ? nodes : NO_RECORD),
 		.sends = (uint16_t)(requests + answers), .answers = (uint16_t)answers,
 		.assemblies = (uint16_t)(2 * answers), .stashes = (uint16_t)records,
-		.transmits = TRANSMITS, .batches = BATCHES, .ring = RING,
+		.transmits = TRANSMITS, .batches = BATCHES,
 		.window_bytes = WINDOW_BYTES, .tries = TRIES,
 	};
 }
@@ -53,7 +53,7 @@ static int is_valid(const struct link_config *config)
 	       config->assemblies < NO_RECORD && config->stashes < NO_RECORD &&
 	       config->batches < NO_RECORD && config->transmits > 0 &&
 	       config->transmits < NO_RECORD && config->tries > 0 &&
-	       config->tries <= LINK_MOST_TRIES && config->ring > 0;
+	       config->tries <= LINK_MOST_TRIES;
 }
 
 uint64_t link_bytes(const struct link_config *config)

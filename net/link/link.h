@@ -32,6 +32,7 @@
 #define LINK_MOST_WINDOW   192u    /* most frames under way in a flow; 64 while it has a gap */
 #define LINK_FIRST_WINDOW  8u      /* the same before the first frame from the peer */
 #define LINK_MOST_TRIES    255u    /* largest link_config.tries */
+#define LINK_ANNOUNCE      65536u  /* usual link_config.announce with a bulk card */
 #define LINK_NEVER         (~0ULL) /* a time that does not come */
 
 /* Times in ns. docs/measurements.md, "What each mechanism of the link gives", has the effect of the
@@ -146,8 +147,6 @@ struct link_config {
 	                              LINK_MOST_TRIES */
 	uint32_t announce;         /* messages of this many payload bytes or more are announced;
 	                              0: none */
-	uint32_t ring;             /* short frames that may arrive at once; all senders share them
-	                              as their windows */
 	uint32_t window_bytes;     /* most payload bytes of one flow under way, but at least
 	                              LINK_FIRST_WINDOW frames; messages of at most 4 KiB do not
 	                              count */
@@ -155,7 +154,8 @@ struct link_config {
 	                              from may still be booting, and is not given up */
 };
 
-/* The default configuration for a job of `nodes` nodes; the caller may change any field. */
+/* The default configuration for a job of `nodes` nodes, which announces nothing; the caller may
+ * change any field. */
 struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarnation);
 
 /* The user's data about one message that is being received in parts. */
@@ -214,7 +214,8 @@ void link_port_lost(void *context, uint32_t node);
 uint64_t link_bytes(const struct link_config *config);
 
 /* Make a link in `memory` (64-byte aligned, link_bytes bytes). The user polls the card and
- * passes its callbacks on to link_receive and link_transmitted. Null: the configuration is
+ * passes its callbacks on to link_receive and link_transmitted. All senders share the card's
+ * receive ring as their windows. Null: the configuration is
  * invalid, or the card's MTU is too small. */
 struct link *link_open(void *memory, const struct link_config *config, struct nic *nic,
 		       void *context);

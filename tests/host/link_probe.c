@@ -167,6 +167,7 @@ void probe_open(struct probe *p)
 			     .config = link_defaults(0, 8, PROBE_LIFE) };
 	p->nic.ops = &ops;
 	p->nic.mtu = PROBE_MTU;
+	p->nic.ring = 256;
 	wire_address(p->nic.address, 0, 0);
 }
 

@@ -378,7 +378,7 @@ TEST(link_shares_its_window_among_senders)
 	struct probe p;
 
 	probe_open(&p);
-	p.config.ring = 64;
+	p.nic.ring = 64;
 	probe_start(&p);
 	give_data(&p, 0, 8, 0, 1);
 	give_data(&p, 0, 8, 0, 1);

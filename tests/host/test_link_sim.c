@@ -126,11 +126,11 @@ TEST(link_bears_pools_of_one)
 	struct traffic t;
 
 	network.loss = 20000;
+	network.ring = 1;
 	traffic_open(&t, &config, &network);
 	t.links.sends = 2;
 	t.links.answers = 1;
 	t.links.assemblies = t.links.stashes = t.links.transmits = 1;
-	t.links.ring = 1;
 	traffic_start(&t);
 	CHECK_IS(traffic_run(&t, ~0u), 1);
 	CHECK_IS(t.failed, 0);
@@ -193,8 +193,8 @@ static void send_to_one(uint32_t fixed)
 	config.fixed = fixed;
 	config.busy = config.fast = 0;   /* so that no record holds several messages */
 	network.queue_bytes = 256 * 1024;
+	network.ring = 64;
 	traffic_open(&t, &config, &network);
-	t.links.ring = 64;
 	/* not all messages are in flight at once */
 	t.links.sends = (uint16_t)(t.links.answers + 64);
 	traffic_start(&t);

@@ -233,12 +233,9 @@ static struct link_config configuration(void)
 	config.assemblies = config.stashes = 3;
 	config.transmits = 5;
 	config.tries = 3;
-	config.ring = 64;
 	config.announce = ANNOUNCE;
-	if (job & JOB_CROWDED) {
+	if (job & JOB_CROWDED)
 		config.peers = NODES - 2;
-		config.ring = 4;
-	}
 	config.check_payload = !!(job & JOB_CHECKED);
 	config.keyed = !!(job & JOB_KEYED);
 	if (config.keyed)
@@ -320,6 +317,7 @@ static void begin_input(void)
 	memset(memory, 0xa5, memory_bytes);
 	now = 1000000;
 	nic.mtu = job & JOB_LONG ? BULK_MTU : MTU;
+	nic.ring = job & JOB_CROWDED ? 4 : 64;
 	held = card_is_full = broken = was_broken = 0;
 	frames = frames_open(memory, &config, &nic, &bulk, &view, 0);
 	link_ = frames->link;

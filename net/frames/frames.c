@@ -54,7 +54,7 @@ struct frames *frames_open(void *memory, const struct link_config *config, struc
 		return 0;
 	at += rounded(sizeof(*frames));
 	*frames = (struct frames){ .nic = nic, .bulk = bulk, .view = view, .context = context };
-	frames->link = link_open(at, config, nic, frames);
+	frames->link = link_open(at, config, nic, bulk, frames);
 	if (!frames->link)
 		return 0;
 	at += rounded(bytes);
@@ -68,7 +68,6 @@ struct frames *frames_open(void *memory, const struct link_config *config, struc
 		bulk->context = frames;
 		bulk->landed = landed;
 		bulk->sent = transmitted;
-		link_bulk(frames->link, bulk);
 	}
 	return frames;
 }

@@ -382,15 +382,17 @@ int link_bulk_is_idle(const struct link *link)
 	return link->bulk.flow == NO_FLOW && link->transmits.used == 0;
 }
 
-void bulk_open(struct link *link, uint8_t *aside)
+void bulk_open(struct link *link, struct nic *nic, uint8_t *aside)
 {
-	link->bulk = (struct bulk){ .flow = NO_FLOW, .first = NO_RECORD, .end = &link->bulk.first,
-				    .most = 1, .at = LINK_NEVER, .aside = aside };
-	link->bulk_send = (struct bulk_send){ .first = NO_RECORD, .flow = NO_FLOW };
-}
+	/* A part must fit either card: those without a buffer go to the ordinary one. */
+	uint32_t fits = nic ? least_of(link->nic->mtu, nic->mtu) - WIRE_HEADER : 0;
 
-void link_bulk(struct link *link, struct nic *nic)
-{
 	link->bulk_nic = nic;
-	link->bulk.most = (uint16_t)least_of(nic->ring, BULK_POSTED);
+	link->bulk = (struct bulk){ .flow = NO_FLOW, .first = NO_RECORD, .end = &link->bulk.first,
+				    .at = LINK_NEVER, .aside = aside,
+				    .most = nic ? (uint16_t)least_of(nic->ring, BULK_POSTED) : 1 };
+	link->bulk_send = (struct bulk_send){
+		.first = NO_RECORD, .flow = NO_FLOW,
+		.longest = least_of(fits & ~63u, WIRE_MOST_PAYLOAD),
+	};
 }

@@ -302,6 +302,7 @@ struct bulk_send {
 	uint16_t first;            /* list of messages that have parts to send */
 	uint16_t parts_out;        /* parts that the cards have not yet read */
 	uint32_t flow;             /* the flow of the last part that was sent */
+	uint32_t longest;          /* most payload bytes of a part; 0: there is no bulk card */
 	uint8_t full;              /* 1: the bulk card's transmit ring is full */
 };
 

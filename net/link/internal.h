@@ -195,8 +195,8 @@ static inline void transmit(struct link *link)
 
 /* ---- bulk.c ---- */
 
-/* `aside`: memory for one part. */
-void bulk_open(struct link *link, uint8_t *aside);
+/* `nic`: the bulk card, or null. `aside`: memory for one part. */
+void bulk_open(struct link *link, struct nic *nic, uint8_t *aside);
 /* The memory of payload bytes [at, at + bytes) of a begun message; all memory if it is not known. */
 struct memory bulk_memory(struct link *link, struct assembly *assembly, uint64_t at,
 			  uint64_t bytes);

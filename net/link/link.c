@@ -84,7 +84,7 @@ static uint8_t *pool(struct record_pool *records, uint8_t *at, uint32_t bytes, u
 }
 
 struct link *link_open(void *memory, const struct link_config *config, struct nic *nic,
-		       void *context)
+		       struct nic *bulk, void *context)
 {
 	uint32_t flows = 2 * (uint32_t)config->peers, burst;
 	struct link *link = memory;
@@ -123,7 +123,7 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	at = pool(&link->stashes, at, sizeof(struct stash), config->stashes);
 	at = pool(&link->transmits, at, sizeof(struct transmit), config->transmits);
 	at = pool(&link->batches, at, sizeof(struct batch), config->batches);
-	bulk_open(link, at);
+	bulk_open(link, bulk, at);
 	return link;
 }
 

@@ -213,12 +213,15 @@ void link_port_lost(void *context, uint32_t node);
 /* Bytes that link_open needs for this configuration; 0: the configuration is invalid. */
 uint64_t link_bytes(const struct link_config *config);
 
-/* Make a link in `memory` (64-byte aligned, link_bytes bytes). The user polls the card and
- * passes its callbacks on to link_receive and link_transmitted. All senders share the card's
- * receive ring as their windows. Null: the configuration is
- * invalid, or the card's MTU is too small. */
+/* Make a link in `memory` (64-byte aligned, link_bytes bytes). The user polls the cards and
+ * passes their callbacks on: of the ordinary card to link_receive and link_transmitted, of the bulk
+ * card to link_landed and link_transmitted. The bulk card is used for granted payload, in both
+ * directions. It has post and withdraw and carries nothing else; all nodes' bulk cards have the
+ * same number. Without one (null) the link announces nothing, and copies what its peers announce.
+ * All senders share the ordinary card's receive ring as their windows. Null: the configuration is
+ * invalid, or the MTU of the ordinary card is too small. */
 struct link *link_open(void *memory, const struct link_config *config, struct nic *nic,
-		       void *context);
+		       struct nic *bulk, void *context);
 
 /* The record of the next message, for the user to fill; link_has_room says whether there is one.
  * It stays free until link_send, so nothing else may be sent in between. */
@@ -273,11 +276,7 @@ uint32_t link_sends_to(const struct link *link, uint32_t node, enum link_lane la
 int link_reserve(struct link *link, uint32_t node);
 void link_unreserve(struct link *link);
 
-/* Use this card for granted payload, in both directions. Called once, after link_open. The card
- * has post and withdraw and carries nothing else; all nodes' bulk cards have the same number.
- * Without a bulk card the link announces nothing, and copies what its peers announce. The card's
- * callbacks go to link_landed and link_transmitted. */
-void link_bulk(struct link *link, struct nic *nic);
+/* The bulk card's callback. */
 void link_landed(struct link *link, uint64_t now, const uint8_t *header, uint32_t bytes);
 /* 1: the bulk card has no buffers posted and no frames to read, so it need not be polled. */
 int link_bulk_is_idle(const struct link *link);

@@ -182,7 +182,7 @@ void probe_start(struct probe *p)
 	p->key = p->config.keyed ? p->config.key : 0;
 	p->memory = aligned_alloc(64, link_bytes(&p->config));
 	memset(p->memory, 0xa5, link_bytes(&p->config));
-	p->link = link_open(p->memory, &p->config, &p->nic, p);
+	p->link = link_open(p->memory, &p->config, &p->nic, p->bulk, p);
 	CHECK(p->link != 0);
 }
 

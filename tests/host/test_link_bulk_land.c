@@ -414,8 +414,9 @@ TEST(link_posts_fewer_buffers_after_a_loss)
 	struct probe *p = start();
 	struct wire wire = bulk_announcement(0, 64 * PART);
 
+	probe_close(p, 1);
 	card.nic.ring = 32;
-	link_bulk(p->link, &card.nic);
+	probe_start(p);
 	probe_give(p, PEER, &wire, 0);
 	CHECK_IS(buffers(), 32);
 	land_part(p, 0, 1, 0);

@@ -175,9 +175,9 @@ TEST(link_refuses_a_card_with_frames_too_short_for_a_record)
 	probe_open(&p);
 	p.memory = aligned_alloc(64, link_bytes(&p.config));
 	p.nic.mtu = LEAST_MTU - 1;
-	CHECK(!link_open(p.memory, &p.config, &p.nic, &p));
+	CHECK(!link_open(p.memory, &p.config, &p.nic, 0, &p));
 	p.nic.mtu = LEAST_MTU;
-	CHECK(link_open(p.memory, &p.config, &p.nic, &p) != 0);
+	CHECK(link_open(p.memory, &p.config, &p.nic, 0, &p) != 0);
 	probe_close(&p, 0);
 }
 

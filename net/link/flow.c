@@ -46,8 +46,6 @@ struct flow *flow_open(struct link *link, uint32_t node, enum link_lane lane)
 
 	if (flow)
 		return flow;
-	if (peer >= link->config.peers)
-		return 0;
 	for (uint32_t i = 0; i < LINK_LANES; i++) {
 		flow = &link->flows[link->n_flows + i];
 		*flow = (struct flow){ .node = (uint16_t)node, .heap_at = NO_FLOW,

@@ -26,7 +26,7 @@
 
 /* Null: there is none; `node` may be any number. */
 struct flow *flow_find(const struct link *link, uint32_t node, enum link_lane lane);
-/* The same, but makes the flows of both lanes if the peer has none. Null: no memory for them. */
+/* The same, but makes the flows of both lanes if the peer has none. `node` is one of the job's. */
 struct flow *flow_open(struct link *link, uint32_t node, enum link_lane lane);
 /* Return a flow to its initial state, with sequence numbers from 0. */
 void flow_reset(struct flow *flow);

@@ -31,7 +31,6 @@ struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarna
 
 	return (struct link_config){
 		.node = node, .nodes = nodes, .incarnation = incarnation,
-		.peers = (uint16_t)(nodes < NO_RECORD ? nodes : NO_RECORD),
 		.sends = (uint16_t)(requests + answers), .answers = (uint16_t)answers,
 		.assemblies = (uint16_t)(2 * answers), .stashes = (uint16_t)records,
 		.transmits = TRANSMITS, .batches = BATCHES,
@@ -47,7 +46,7 @@ static uint64_t rounded(uint64_t bytes)
 static int is_valid(const struct link_config *config)
 {
 	return config->nodes > 0 && config->nodes <= 0xffff && config->node < config->nodes &&
-	       config->incarnation != 0 && config->peers > 0 &&
+	       config->incarnation != 0 &&
 	       config->answers > 0 && config->answers < config->sends &&
 	       config->sends < NO_RECORD && config->assemblies > 0 &&
 	       config->assemblies < NO_RECORD && config->stashes < NO_RECORD &&
@@ -58,7 +57,7 @@ static int is_valid(const struct link_config *config)
 
 uint64_t link_bytes(const struct link_config *config)
 {
-	uint64_t flows = 2 * (uint64_t)config->peers;
+	uint64_t flows = LINK_LANES * (uint64_t)config->nodes;
 
 	if (!is_valid(config))
 		return 0;
@@ -86,7 +85,7 @@ static uint8_t *pool(struct record_pool *records, uint8_t *at, uint32_t bytes, u
 struct link *link_open(void *memory, const struct link_config *config, struct nic *nic,
 		       struct nic *bulk, void *context)
 {
-	uint32_t flows = 2 * (uint32_t)config->peers, burst;
+	uint32_t flows = LINK_LANES * config->nodes, burst;
 	struct link *link = memory;
 	uint8_t *at = memory;
 

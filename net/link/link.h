@@ -6,7 +6,7 @@
  * There are no connections. Between two nodes there are up to two flows each way (lanes), one
  * for requests and one for answers, so that an answer never waits behind a request that the
  * peer cannot accept yet. Both lanes together take 250 bytes per peer. link_open is given memory
- * for config.peers peers; a peer's part is touched at the first message to it or from it.
+ * for config.nodes peers; a peer's part is touched at the first message to it or from it.
  *
  * docs/wire.md, "How it becomes reliable" and "Long messages without a copy", says what happens
  * to each frame; flow_state.h has the states of a flow. A peer is given up after config.tries
@@ -53,8 +53,7 @@
 
 enum link_result {
 	LINK_OK    =  0,
-	LINK_FULL  = -1,           /* no record free: try again after the next link_port_sent; or
-	                              no memory for another peer (LINK_NO_PEER): permanent */
+	LINK_FULL  = -1,           /* no record free: try again after the next link_port_sent */
 	LINK_WRONG = -2            /* invalid arguments, or there is no such node */
 };
 
@@ -104,8 +103,7 @@ enum link_lane { LINK_REQUESTS, LINK_ANSWERS };
 	X(WITHDRAWN,     "times that buffers were withdrawn from the bulk card") \
 	X(PASSED,        "turns that ended because nothing, or little, arrived") \
 	X(CARD_FULL,     "times that a card's ring or the frame records were full") \
-	X(NO_RECORD,     "times that link_send or link_reserve found no record") \
-	X(NO_PEER,       "frames from, and messages to, peers for which there is no memory")
+	X(NO_RECORD,     "times that link_send or link_reserve found no record")
 
 enum link_counter {
 #define X(name, what) LINK_##name,
@@ -136,7 +134,6 @@ struct link_config {
 	uint8_t  check_payload;    /* 1: frames carry a checksum of the payload */
 	uint8_t  keyed;            /* 1: frames carry a tag made with `key` instead of checksums */
 	uint8_t  key[16];          /* the job's secret key */
-	uint16_t peers;            /* most peers; each takes 248 bytes, and each node of the job 2 */
 	uint16_t sends;            /* records of messages being sent, for all flows */
 	uint16_t answers;          /* of these, records reserved for LINK_ANSWERS */
 	uint16_t assemblies;       /* records of messages being received in several frames */

@@ -89,11 +89,10 @@ static void dispatch(struct link *link, struct flow *pair, const struct wire *wi
 
 	if (!pair && wire->messages) {
 		pair = flow_open(link, wire->node, LINK_REQUESTS);
-		if (pair)
-			learn(pair, wire->source);
+		learn(pair, wire->source);
 	}
 	if (!pair) {
-		count(link, wire->messages ? LINK_NO_PEER : LINK_NONSENSE);
+		count(link, LINK_NONSENSE);
 		return;
 	}
 	flow = pair + wire->lane;

@@ -320,7 +320,7 @@ TEST(link_takes_bounded_memory_per_peer)
 	struct netsim_config network = netsim_defaults(64, 50);
 	struct traffic t;
 
-	large.peers = 164;
+	large.nodes = 164;
 	CHECK(link_bytes(&large) - link_bytes(&small) <= 100 * 256 + 64);
 	config.incast = 1;
 	config.messages = 63;

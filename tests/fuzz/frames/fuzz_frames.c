@@ -227,15 +227,12 @@ static struct link_config configuration(void)
 {
 	struct link_config config = link_defaults(0, NODES, 1000);
 
-	config.peers = NODES - 1;
 	config.sends = 6;
 	config.answers = 3;
 	config.assemblies = config.stashes = 3;
 	config.transmits = 5;
 	config.tries = 3;
 	config.announce = ANNOUNCE;
-	if (job & JOB_CROWDED)
-		config.peers = NODES - 2;
 	config.check_payload = !!(job & JOB_CHECKED);
 	config.keyed = !!(job & JOB_KEYED);
 	if (config.keyed)

@@ -21,7 +21,6 @@
 /* Frames that a flow's maps cover. More may be under way while none is missing. Frames further
  * behind a gap are dropped by the receiver, and retransmitted. */
 #define MAPPED       64u
-#define MOST_UNACKED 48u           /* frames received before an acknowledgement is sent at once */
 #define DUP_THRESHOLD 3            /* later frames that must have arrived before a missing one
                                       counts as lost */
 
@@ -314,7 +313,7 @@ struct link {
 	const uint8_t *key;        /* config.key, or null */
 	uint32_t fragment;         /* payload bytes that fit in a frame */
 	uint8_t long_window;       /* config.window_bytes in frames of full length */
-	uint8_t most_unacked;      /* MOST_UNACKED, or less if long_window is small */
+	uint8_t most_unacked;      /* three quarters of long_window */
 	uint8_t ring_share;        /* frames of the card's ring for each sender */
 	struct wire_fast_prefix prefix; /* start of the frames of the fast path */
 	uint16_t most_requests;    /* records that the lane of requests may use */

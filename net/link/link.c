@@ -106,8 +106,7 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	burst = config->window_bytes / link->fragment;
 	link->long_window = (uint8_t)(burst > LINK_MOST_WINDOW ? LINK_MOST_WINDOW :
 				     burst < LINK_FIRST_WINDOW ? LINK_FIRST_WINDOW : burst);
-	burst = link->long_window * 3u / 4;
-	link->most_unacked = (uint8_t)(burst < MOST_UNACKED ? burst : MOST_UNACKED);
+	link->most_unacked = (uint8_t)(link->long_window * 3u / 4);
 	at += rounded(sizeof(struct link));
 	link->flows = (struct flow *)at;
 	at += rounded(flows * sizeof(struct flow));

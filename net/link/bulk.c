@@ -112,14 +112,11 @@ static void release_answers(struct link *link)
 static void end_turn(struct link *link, int again)
 {
 	struct bulk *bulk = &link->bulk;
-	struct flow *flow = &link->flows[bulk->flow];
-	uint32_t index = first_incomplete(link, flow->rx.assembly);
+	uint32_t index = first_incomplete(link, link->flows[bulk->flow].rx.assembly);
 
 	release_answers(link);
 	bulk->flow = NO_FLOW;
 	bulk->at = LINK_NEVER;
-	if (flow->rx.unacked)
-		timer_ack(link, flow, LINK_ACK_DELAY);
 	if (again && index != NO_RECORD)
 		bulk_request_turn(link, index);
 }

@@ -172,7 +172,6 @@ int bulk_post(struct link *link, struct buffer *buffer, int interrupt)
 	if (n == 0 || link->bulk_nic->ops->post(link->bulk_nic, pieces, n, interrupt) != NIC_OK)
 		return 0;
 	bulk->ring[bulk->posted++ % BULK_POSTED] = (uint8_t)(buffer - bulk->buffers);
-	buffer->holds = BUFFER_POSTED;
 	buffer->others = bulk->others;
 	return 1;
 }
@@ -257,8 +256,7 @@ static int add(struct link *link, uint32_t index)
 	if (granted(bulk) == BULK_BUFFERS || posted(bulk) >= most_posted(link))
 		return 0;
 	*buffer = (struct buffer){ .assembly = (uint16_t)index, .part = assembly->granted,
-				   .holds = BUFFER_FREE, .at = PART_MISSING,
-				   .after = bulk->next + 1 };
+				   .at = PART_MISSING, .after = bulk->next + 1 };
 	/* The first part that was not sent before shows the loss of those that were. */
 	if (is_sent(assembly))
 		buffer->after += assembly->sent - assembly->granted - 1;

@@ -233,11 +233,9 @@ struct record_pool {
                                       earlier ones; a power of two */
 #define BULK_PARTS_OUT 64u         /* most parts that the cards have not yet read */
 
-/* Values of buffer.holds and buffer.at that are not a buffer's index: */
-#define BUFFER_POSTED 0xffu        /* holds: the card has it */
-#define BUFFER_FREE   0xfeu        /* holds: it is empty and not posted */
-#define PART_MISSING  0xffu        /* at: the part has not arrived */
-#define PART_ASIDE    0xfeu        /* at: the part is in the memory that is set aside */
+/* Values of buffer.at that are not a buffer's index: */
+#define PART_MISSING  0xffu        /* the part has not arrived */
+#define PART_ASIDE    0xfeu        /* the part is in the memory that is set aside */
 
 /* Addresses from `low` to below `high`, which contain some bytes of payload. */
 struct memory {
@@ -249,10 +247,9 @@ static inline int memory_is_shared(const struct memory *one, const struct memory
 	return one->low < other->high && other->low < one->high;
 }
 
-/* A receive buffer: the final memory of one part. */
+/* A receive buffer: the final memory of one part. The card has it, or one part is in it. */
 struct buffer {
 	uint16_t assembly;         /* the part's message */
-	uint8_t  holds;            /* index of the buffer whose part is in this memory, see above */
 	uint8_t  at;               /* index of the buffer in which this part is now, see above */
 	uint32_t part;             /* the part's number in its message */
 	uint32_t after;            /* number of a buffer: if its part, or a later one, arrives by

@@ -5,7 +5,7 @@
  */
 #include "internal.h"
 
-void flow_share_anew(struct link *link, uint32_t senders)
+void flow_share(struct link *link, uint32_t senders)
 {
 	uint32_t share;
 

@@ -329,8 +329,8 @@ struct link {
 	uint16_t sends_used[LINK_LANES]; /* records of messages in use, by lane */
 	uint16_t reserved;         /* records reserved for answers */
 	uint32_t senders;          /* flows on which data came in this epoch */
-	uint32_t senders_before;   /* flows on which data came in the previous epoch */
-	uint32_t sharers;          /* the larger of both, at least 1: ring_share is for that many */
+	uint32_t sharers;          /* ring_share is for that many: the larger of `senders` and those
+	                              of the previous epoch, at least 1 */
 	uint16_t epoch;            /* number of the present epoch; wraps */
 	uint8_t transmitting;      /* 1: a caller is sending, so transmit does nothing */
 	uint8_t stalled;           /* 1: the card was full; cleared by a completion or a tick */

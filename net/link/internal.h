@@ -34,26 +34,15 @@ void flow_reset(struct flow *flow);
 void flow_ready(struct link *link, struct flow *flow);
 
 /* Compute each sender's share of the card's ring, for this number of senders. */
-__attribute__((noinline)) void flow_share_anew(struct link *link, uint32_t senders);
-
-/* The number of senders may have changed: update the shares. */
-static inline void flow_share(struct link *link)
-{
-	uint32_t senders = link->senders > link->senders_before ?
-		link->senders : link->senders_before;
-
-	senders += senders == 0;
-	if (senders != link->sharers)
-		flow_share_anew(link, senders);
-}
+__attribute__((noinline)) void flow_share(struct link *link, uint32_t senders);
 
 /* The peer has sent data on this flow: count it once in each epoch as a sender. */
 static inline void flow_count_sender(struct link *link, struct flow *flow)
 {
 	if (flow->epoch != (uint8_t)link->epoch) {
 		flow->epoch = (uint8_t)link->epoch;
-		link->senders++;
-		flow_share(link);
+		if (++link->senders > link->sharers)
+			flow_share(link, link->senders);
 	}
 }
 

@@ -99,7 +99,7 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	link->prefix = wire_fast_prefix(nic->address, config->node,
 					config->keyed ? WIRE_SIGNED : WIRE_VERSION);
 	link->guards = config->keyed || config->check_payload;
-	flow_share(link);
+	flow_share(link, 1);
 	link->fragment = (nic->mtu - WIRE_DATA) & ~63u;
 	if (link->fragment > WIRE_MOST_FRAGMENT)
 		link->fragment = WIRE_MOST_FRAGMENT;

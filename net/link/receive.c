@@ -22,13 +22,16 @@ static void count_bad(struct link *link, enum wire_result result)
 static void begin_epoch(struct link *link)
 {
 	uint16_t epoch = (uint16_t)(link->now >> EPOCH_SHIFT);
+	uint32_t senders = 1;
 
 	if (epoch == link->epoch)
 		return;
-	link->senders_before = (uint16_t)(epoch - link->epoch) == 1 ? link->senders : 0;
+	if ((uint16_t)(epoch - link->epoch) == 1 && link->senders)
+		senders = link->senders;
 	link->senders = 0;
 	link->epoch = epoch;
-	flow_share(link);
+	if (senders != link->sharers)
+		flow_share(link, senders);
 }
 
 /* In the next functions `pair` is a peer's two flows, indexed by lane. */

@@ -125,11 +125,6 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	return link;
 }
 
-uint64_t link_counter(const struct link *link, enum link_counter counter)
-{
-	return link->counters[counter];
-}
-
 struct link_figures link_figures(const struct link *link)
 {
 	struct link_figures figures = {

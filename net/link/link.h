@@ -302,8 +302,6 @@ void link_note_writes(struct link *link);
  * incarnation of its next life; nothing happens if the link knows it already. 0: there is none. */
 void link_ended(struct link *link, uint64_t now, uint32_t node, uint32_t next);
 
-uint64_t link_counter(const struct link *link, enum link_counter counter);
-
 /* Messages to all nodes that have not ended yet, and records that link_reserve has reserved and
  * link_unreserve has not released. */
 uint32_t link_pending(const struct link *link);

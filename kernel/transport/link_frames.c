@@ -141,12 +141,10 @@ void frames_port_unlock(void *unused)
 	(void)unused;
 }
 
-/* A waiter polls by itself. */
-void frames_port_wake(void *unused, uint32_t events, int upcall)
+void frames_port_upcall(void *unused)
 {
-	(void)unused, (void)events;
-	if (upcall)
-		upcall_check();
+	(void)unused;
+	upcall_check();
 }
 
 void frames_port_lost(void *unused, uint32_t nid)

@@ -1,7 +1,7 @@
 /*
  * A process's messages over frames: connects the engine (net/portals) with the link (net/link).
  * It starts operations, carries out arriving messages, and sends the answers. The kernel and Linux
- * programs compile the same files; lock, clock and wakeup are port functions (at the end).
+ * programs compile the same files; lock, clock and upcalls are port functions (at the end).
  *
  * Example: a PtlPut with an acknowledgement (the initiator is on the left):
  *
@@ -139,9 +139,7 @@ struct frames_figures frames_figures(const struct frames *frames);
 uint64_t frames_port_now(void *context);                  /* ns */
 int frames_port_lock(void *context);                      /* 0: the block's lock is dead */
 void frames_port_unlock(void *context);
-/* `events` events were recorded (0: a BARRIER message has come). `upcall`: 1 if one of them is for
- * a handler. */
-void frames_port_wake(void *context, uint32_t events, int upcall);
+void frames_port_upcall(void *context);                   /* an event for a handler was recorded */
 /* This node has restarted or cannot be reached. All operations with it have ended, and their events
  * are recorded. */
 void frames_port_lost(void *context, uint32_t node);

@@ -96,9 +96,9 @@ void frames_port_unlock(void *context)
 	(void)context;
 }
 
-void frames_port_wake(void *context, uint32_t events, int upcall)
+void frames_port_upcall(void *context)
 {
-	(void)context, (void)events, (void)upcall;
+	(void)context;
 }
 
 void frames_port_lost(void *context, uint32_t node)

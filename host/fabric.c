@@ -23,10 +23,9 @@ void frames_port_unlock(void *context)
 	(void)context;
 }
 
-void frames_port_wake(void *context, uint32_t events, int upcall)
+void frames_port_upcall(void *context)
 {
-	(void)upcall;
-	((struct fabric_node *)context)->events += events;
+	(void)context;
 }
 
 void frames_port_lost(void *context, uint32_t node)

@@ -15,7 +15,6 @@ struct fabric_node {
 	struct frames *frames;     /* null while the node is dead */
 	void *memory;
 	uint32_t lives;
-	uint64_t events;           /* recorded by the engine on behalf of messages */
 };
 
 struct fabric {

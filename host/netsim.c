@@ -313,7 +313,7 @@ struct netsim_config netsim_defaults(uint32_t nodes, uint64_t seed)
 	return (struct netsim_config){ .nodes = nodes, .seed = seed, .latency_ns = 5000,
 				       .delay_ns = 5000000, .cut_ns = 1000000, .stop_ns = 1000000,
 				       .bytes_per_s = 1000000000,
-				       .queue_bytes = 4u << 20, .mtu = 9014 };
+				       .queue_bytes = 4u << 20, .mtu = 9014, .ring = 256 };
 }
 
 struct netsim *netsim_open(const struct netsim_config *config)
@@ -330,7 +330,7 @@ struct netsim *netsim_open(const struct netsim_config *config)
 
 		card->nic.ops = &card_ops;
 		card->nic.mtu = config->mtu;
-		card->nic.ring = 256;
+		card->nic.ring = config->ring;
 		wire_address(card->nic.address, node, 0);
 		card->sim = sim;
 		card->node = node;

@@ -35,6 +35,8 @@ struct netsim_config {
 	uint64_t bytes_per_s;      /* of each link */
 	uint32_t queue_bytes;      /* bytes that may wait at one port of the switch */
 	uint32_t mtu;
+	uint32_t ring;             /* receive ring that an ordinary card states; it has no other
+	                              effect */
 };
 
 /* 10 us, 1 GB/s, no faults. */

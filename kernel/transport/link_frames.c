@@ -102,7 +102,8 @@ void link_frames_start(void)
 		      MOST_NODES);
 	nic = card(0);
 	bulk = parameters.bulk ? card(1) : 0;
-	config = frames_config(node.id, node.size, incarnation(), nic, bulk);
+	config = link_defaults(node.id, node.size, incarnation());
+	config.announce = bulk ? LINK_ANNOUNCE : 0;
 	config.strict = parameters.strict;
 	/* boards are switched on one by one; in a region the launcher reports deaths */
 	config.boot_deadline = node.region ? LINK_NEVER :
@@ -140,12 +141,10 @@ void frames_port_unlock(void *unused)
 	(void)unused;
 }
 
-/* A waiter polls by itself. */
-void frames_port_wake(void *unused, uint32_t events, int upcall)
+void frames_port_upcall(void *unused)
 {
-	(void)unused, (void)events;
-	if (upcall)
-		upcall_check();
+	(void)unused;
+	upcall_check();
 }
 
 void frames_port_lost(void *unused, uint32_t nid)

@@ -4,22 +4,11 @@
  */
 #include "state.h"
 
-#define ANNOUNCE  65536u           /* payload bytes from which on a message is announced */
 #define IDLE_NS   100000000ull     /* between polls of an idle bulk card */
 
 static uint64_t rounded(uint64_t bytes)
 {
 	return (bytes + 63) & ~63ULL;
-}
-
-struct link_config frames_config(uint32_t node, uint32_t nodes, uint32_t incarnation,
-				 const struct nic *nic, const struct nic *bulk)
-{
-	struct link_config config = link_defaults(node, nodes, incarnation);
-
-	config.ring = nic->ring;
-	config.announce = bulk ? ANNOUNCE : 0;
-	return config;
 }
 
 uint64_t frames_bytes(const struct link_config *config, const struct block_limits *limits)
@@ -65,7 +54,7 @@ struct frames *frames_open(void *memory, const struct link_config *config, struc
 		return 0;
 	at += rounded(sizeof(*frames));
 	*frames = (struct frames){ .nic = nic, .bulk = bulk, .view = view, .context = context };
-	frames->link = link_open(at, config, nic, frames);
+	frames->link = link_open(at, config, nic, bulk, frames);
 	if (!frames->link)
 		return 0;
 	at += rounded(bytes);
@@ -79,7 +68,6 @@ struct frames *frames_open(void *memory, const struct link_config *config, struc
 		bulk->context = frames;
 		bulk->landed = landed;
 		bulk->sent = transmitted;
-		link_bulk(frames->link, bulk);
 	}
 	return frames;
 }

@@ -1,7 +1,7 @@
 /*
  * A process's messages over frames: connects the engine (net/portals) with the link (net/link).
  * It starts operations, carries out arriving messages, and sends the answers. The kernel and Linux
- * programs compile the same files; lock, clock and wakeup are port functions (at the end).
+ * programs compile the same files; lock, clock and upcalls are port functions (at the end).
  *
  * Example: a PtlPut with an acknowledgement (the initiator is on the left):
  *
@@ -41,21 +41,15 @@
 
 struct frames;
 
-/*
- * The default configuration for a job of `nodes` nodes with these cards; the caller may change any
- * field before frames_open. With a bulk card (`bulk` may be null) the payload of long messages is
- * received without a copy. Either all nodes have a bulk card or none has.
- */
-struct link_config frames_config(uint32_t node, uint32_t nodes, uint32_t incarnation,
-				 const struct nic *nic, const struct nic *bulk);
-
 /* Bytes that frames_open needs; 0: the configuration is invalid. */
 uint64_t frames_bytes(const struct link_config *config, const struct block_limits *limits);
 
 /*
  * Connect the view's process to its cards, in `memory` (64-byte aligned). Sets the cards' context
- * and callbacks. `context` is the argument of the port functions. Null: as link_open. All processes
- * of the job have the same pid, uid and jid, as plain puts do not carry them.
+ * and callbacks. With a bulk card (`bulk` may be null) the payload of long messages is received
+ * without a copy; either all nodes have a bulk card or none has. `context` is the argument of the
+ * port functions. Null: as link_open. All processes of the job have the same pid, uid and jid, as
+ * plain puts do not carry them.
  */
 struct frames *frames_open(void *memory, const struct link_config *config, struct nic *nic,
 			   struct nic *bulk, struct process_view *view, void *context);
@@ -145,9 +139,7 @@ struct frames_figures frames_figures(const struct frames *frames);
 uint64_t frames_port_now(void *context);                  /* ns */
 int frames_port_lock(void *context);                      /* 0: the block's lock is dead */
 void frames_port_unlock(void *context);
-/* `events` events were recorded (0: a BARRIER message has come). `upcall`: 1 if one of them is for
- * a handler. */
-void frames_port_wake(void *context, uint32_t events, int upcall);
+void frames_port_upcall(void *context);                   /* an event for a handler was recorded */
 /* This node has restarted or cannot be reached. All operations with it have ended, and their events
  * are recorded. */
 void frames_port_lost(void *context, uint32_t node);

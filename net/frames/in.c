@@ -95,14 +95,12 @@ static int handle_short(struct frames *frames, const struct message *message, co
 		done = DELIVER_BUSY;
 	else
 		done = deliver_inline(frames->view, message, operands, &grant, &made, result);
-	note_events(frames, &grant);
+	note_upcall(frames, &grant);
 	unlock(frames);
 	if (done == DELIVER_BUSY)
 		return LINK_BUSY;
 	if (done == DELIVER_OK && message_payload(message))
 		frames->copied_in += grant.bytes;
-	if (message->operation == MESSAGE_BARRIER)
-		frames_port_wake(frames->context, 0, 0);
 	answer(frames, message, done, &grant, &made, result);
 	return LINK_TAKE;
 }
@@ -123,7 +121,7 @@ static int begin(struct frames *frames, const struct message *message, struct in
 		done = is_early(frames, message) ? DELIVER_BUSY :
 			deliver_begin(frames->view, message, message->source_nid,
 				      &incoming->grant, &incoming->answer);
-		note_events(frames, &incoming->grant);
+		note_upcall(frames, &incoming->grant);
 		unlock(frames);
 	}
 	if (done == DELIVER_BUSY) {
@@ -191,8 +189,8 @@ int link_port_put(void *context, uint32_t node, const void *header, const void *
 	if (deliver_inline(frames->view, &message, payload, &grant, &none, 0) == DELIVER_OK)
 		frames->copied_in += grant.bytes;
 	frames_port_unlock(frames->context);
-	if (grant.events)
-		frames_port_wake(frames->context, grant.events, grant.upcall);
+	if (grant.upcall)
+		frames_port_upcall(frames->context);
 	return LINK_TAKE;
 }
 
@@ -264,7 +262,7 @@ void link_port_end(void *context, struct link_target *target, int fail)
 	if (frames_port_lock(frames->context)) {
 		deliver_end(frames->view, &incoming->grant,
 			    fail || incoming->failed ? NI_FAIL : NI_OK, &incoming->answer);
-		note_events(frames, &incoming->grant);
+		note_upcall(frames, &incoming->grant);
 		unlock(frames);
 	}
 	if (!incoming->reserved)
@@ -279,14 +277,12 @@ void link_port_end(void *context, struct link_target *target, int fail)
 void link_port_lost(void *context, uint32_t node)
 {
 	struct frames *frames = context;
-	uint32_t events = 0;
 
 	if (frames_port_lock(frames->context)) {
 		out_lost(frames, node);
-		block_peer_died(frames->view, node, &events);
+		block_peer_died(frames->view, node, 0);
 		frames_port_unlock(frames->context);
 	}
-	/* It is not known which queues the events are in, so say that one is for a handler. */
-	frames_port_wake(frames->context, events, 1);
+	frames_port_upcall(frames->context);  /* one of the events may be for a handler */
 	frames_port_lost(frames->context, node);
 }

@@ -105,7 +105,7 @@ static void refuse(struct frames *frames, const struct message *message)
 	if (!awaits_answer(frames, message) || !message_refuse(message, NI_FAIL, &answer))
 		return;
 	deliver_inline(frames->view, &answer, 0, &grant, &none, 0);
-	note_events(frames, &grant);
+	note_upcall(frames, &grant);
 }
 
 /* Record SEND_END. If it was recorded before, only count a failure, unless an answer has shown that
@@ -122,7 +122,7 @@ static void report(struct frames *frames, struct link_message *message, int fail
 	}
 	sending->sent = 1;
 	initiator_sent(frames->view, header_of(message), &sending->grant, fail ? NI_FAIL : NI_OK);
-	note_events(frames, &sending->grant);
+	note_upcall(frames, &sending->grant);
 }
 
 void link_port_failed(void *context, uint32_t bytes)
@@ -146,7 +146,7 @@ void link_port_sent(void *context, struct link_message *message, int fail)
 			report(frames, message, fail);
 		if (sending->kind == OUT_REPLY) {
 			deliver_end(frames->view, &sending->grant, fail ? NI_FAIL : NI_OK, &none);
-			note_events(frames, &sending->grant);
+			note_upcall(frames, &sending->grant);
 		} else if (fail) {
 			refuse(frames, header_of(message));
 		}
@@ -263,8 +263,8 @@ int frames_start(struct frames *frames, const struct initiator_args *args)
 		frames->copied_out += out.grant.bytes;
 	}
 	send(frames, message, LINK_REQUESTS, out.grant.bytes);
-	if (out.grant.events)
-		frames_port_wake(frames->context, out.grant.events, out.grant.upcall);
+	if (out.grant.upcall)
+		frames_port_upcall(frames->context);
 	return PORTALS_OK;
 }
 

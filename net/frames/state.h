@@ -60,29 +60,26 @@ struct frames {
 	int polling;               /* 1: a poll is in progress, and `polled_at` is its time */
 	struct link_message **by_op; /* by index of an operation record: the OUT_SEND that awaits
 	                                the answer */
-	uint32_t events;           /* events recorded since the lock was taken */
-	int upcall;                /* 1: one of them is for a handler */
+	int upcall;                /* 1: an event for a handler was recorded since the lock was
+	                              taken */
 	uint64_t copied_in, copied_out, bad; /* as in struct frames_figures */
 };
 
-/* Note the events that the engine has just recorded. Lock held. */
-static inline void note_events(struct frames *frames, const struct grant *grant)
+/* Note whether the engine has just recorded an event for a handler. Lock held. */
+static inline void note_upcall(struct frames *frames, const struct grant *grant)
 {
-	frames->events += grant->events;
 	frames->upcall |= grant->upcall;
 }
 
-/* Release the lock. Then, if events were noted, wake their process. */
+/* Release the lock. Then, if an upcall was noted, ask for it. */
 static inline void unlock(struct frames *frames)
 {
-	uint32_t events = frames->events;
 	int upcall = frames->upcall;
 
-	frames->events = 0;
 	frames->upcall = 0;
 	frames_port_unlock(frames->context);
-	if (events)
-		frames_port_wake(frames->context, events, upcall);
+	if (upcall)
+		frames_port_upcall(frames->context);
 }
 
 /* The time; during a poll it is that of the poll, as reading the clock is expensive. */

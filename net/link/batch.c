@@ -7,7 +7,7 @@
  *   when the peer has acknowledged all that was under way;
  *   when another kind of message is queued behind them, as a flow keeps its order;
  *   when the user calls link_flush, because it is about to wait;
- *   after config.batch_delay ns at the latest.
+ *   after LINK_BATCH_DELAY ns at the latest.
  *
  * The first message is in its record as if it were alone, and is sent so if no other joins it.
  * The messages behind it are in a struct batch, in the layout of the wire. A message can also join
@@ -95,7 +95,7 @@ int batch_delay(struct link *link, struct flow *flow)
 	if (link->n_delayed == MOST_DELAYED || !link->config.batches)
 		return 0;
 	if (link->n_delayed == 0)
-		link->delayed_until = link->now + link->config.batch_delay;
+		link->delayed_until = link->now + LINK_BATCH_DELAY;
 	link->delayed[link->n_delayed++] = flow_index(link, flow);
 	flow->flags |= FLOW_DELAYED;
 	return 1;

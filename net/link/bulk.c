@@ -33,9 +33,8 @@ static uint32_t least_of(uint32_t a, uint32_t b)
 uint64_t bulk_timeout(const struct link *link)
 {
 	const struct bulk *bulk = &link->bulk;
-	uint64_t most = link->config.most_timeout << bulk->backoff;
-	uint64_t ns = bulk->trip ? link->config.least_timeout + 2ull * bulk->trip :
-		link->config.first_timeout;
+	uint64_t most = LINK_MOST_TIMEOUT << bulk->backoff;
+	uint64_t ns = bulk->trip ? LINK_LEAST_TIMEOUT + 2ull * bulk->trip : LINK_FIRST_TIMEOUT;
 
 	ns <<= bulk->tries + bulk->backoff;
 	return ns < most ? ns : most;
@@ -113,14 +112,11 @@ static void release_answers(struct link *link)
 static void end_turn(struct link *link, int again)
 {
 	struct bulk *bulk = &link->bulk;
-	struct flow *flow = &link->flows[bulk->flow];
-	uint32_t index = first_incomplete(link, flow->rx.assembly);
+	uint32_t index = first_incomplete(link, link->flows[bulk->flow].rx.assembly);
 
 	release_answers(link);
 	bulk->flow = NO_FLOW;
 	bulk->at = LINK_NEVER;
-	if (flow->rx.unacked)
-		timer_ack(link, flow, link->config.ack_delay);
 	if (again && index != NO_RECORD)
 		bulk_request_turn(link, index);
 }
@@ -132,8 +128,7 @@ void bulk_pass(struct link *link)
 		assembly_at(link, first_incomplete(link, link->flows[bulk->flow].rx.assembly));
 
 	count(link, LINK_PASSED);
-	assembly->again_at = units(link->now) +
-		(units(link->config.least_timeout) << assembly->passes);
+	assembly->again_at = units(link->now) + (units(LINK_LEAST_TIMEOUT) << assembly->passes);
 	assembly->passes += assembly->passes < MOST_PASSES;
 	end_turn(link, 0);
 }
@@ -179,7 +174,6 @@ int bulk_post(struct link *link, struct buffer *buffer, int interrupt)
 	if (n == 0 || link->bulk_nic->ops->post(link->bulk_nic, pieces, n, interrupt) != NIC_OK)
 		return 0;
 	bulk->ring[bulk->posted++ % BULK_POSTED] = (uint8_t)(buffer - bulk->buffers);
-	buffer->holds = BUFFER_POSTED;
 	buffer->others = bulk->others;
 	return 1;
 }
@@ -245,7 +239,7 @@ static uint32_t most_posted(const struct link *link)
 	const struct bulk *bulk = &link->bulk;
 	uint32_t most = bulk->lossy ? least_of(LOSSY_POSTED, bulk->most) : bulk->most;
 
-	return least_of(most, 1 + (uint32_t)(link->config.most_timeout / (bulk->gap + 1)));
+	return least_of(most, 1 + (uint32_t)(LINK_MOST_TIMEOUT / (bulk->gap + 1)));
 }
 
 /* Post a buffer for the next part of this message: 1, or 0 if that is not possible now. If no
@@ -264,8 +258,7 @@ static int add(struct link *link, uint32_t index)
 	if (granted(bulk) == BULK_BUFFERS || posted(bulk) >= most_posted(link))
 		return 0;
 	*buffer = (struct buffer){ .assembly = (uint16_t)index, .part = assembly->granted,
-				   .holds = BUFFER_FREE, .at = PART_MISSING,
-				   .after = bulk->next + 1 };
+				   .at = PART_MISSING, .after = bulk->next + 1 };
 	/* The first part that was not sent before shows the loss of those that were. */
 	if (is_sent(assembly))
 		buffer->after += assembly->sent - assembly->granted - 1;
@@ -386,15 +379,17 @@ int link_bulk_is_idle(const struct link *link)
 	return link->bulk.flow == NO_FLOW && link->transmits.used == 0;
 }
 
-void bulk_open(struct link *link, uint8_t *aside)
+void bulk_open(struct link *link, struct nic *nic, uint8_t *aside)
 {
-	link->bulk = (struct bulk){ .flow = NO_FLOW, .first = NO_RECORD, .end = &link->bulk.first,
-				    .most = 1, .at = LINK_NEVER, .aside = aside };
-	link->bulk_send = (struct bulk_send){ .first = NO_RECORD, .flow = NO_FLOW };
-}
+	/* A part must fit either card: those without a buffer go to the ordinary one. */
+	uint32_t fits = nic ? least_of(link->nic->mtu, nic->mtu) - WIRE_HEADER : 0;
 
-void link_bulk(struct link *link, struct nic *nic)
-{
 	link->bulk_nic = nic;
-	link->bulk.most = (uint16_t)least_of(nic->ring, BULK_POSTED);
+	link->bulk = (struct bulk){ .flow = NO_FLOW, .first = NO_RECORD, .end = &link->bulk.first,
+				    .at = LINK_NEVER, .aside = aside,
+				    .most = nic ? (uint16_t)least_of(nic->ring, BULK_POSTED) : 1 };
+	link->bulk_send = (struct bulk_send){
+		.first = NO_RECORD, .flow = NO_FLOW,
+		.longest = least_of(fits & ~63u, WIRE_MOST_PAYLOAD),
+	};
 }

@@ -163,7 +163,7 @@ static void set_aside(struct link *link, struct buffer *buffer)
 }
 
 /* This buffer is free. Move its own part there, which frees another buffer. Continue with that
- * one. If a buffer's part has not arrived, post the buffer again. */
+ * one. If a buffer's part has not arrived, post the buffer again; if that fails withdraw all. */
 static void fill(struct link *link, uint32_t index)
 {
 	struct bulk *bulk = &link->bulk;
@@ -172,26 +172,26 @@ static void fill(struct link *link, uint32_t index)
 		struct buffer *buffer = &bulk->buffers[index];
 		uint32_t from = buffer->at;
 
-		buffer->holds = BUFFER_FREE;
 		if (from == PART_MISSING) {
-			bulk_post(link, buffer, 1);    /* if it fails the timer retries */
+			if (!bulk_post(link, buffer, 1))
+				withdraw(link, 1);
 			return;
 		}
 		move(link, buffer);
-		buffer->at = buffer->holds = (uint8_t)index;
+		buffer->at = (uint8_t)index;
 		if (from == PART_ASIDE)
 			return;
 		index = from;
 	}
 }
 
-/* Whether this buffer is one of a circle: each holds the part of the next, and none is posted. */
+/* Whether this buffer is one of a circle: the part of each is in the next, and none is posted. */
 static int is_circle(const struct bulk *bulk, uint32_t index)
 {
 	uint32_t at = index;
 
 	do
-		at = bulk->buffers[at].holds;
+		at = bulk->buffers[at].at;
 	while (at != index && at < BULK_BUFFERS);
 	return at == index;
 }
@@ -297,7 +297,6 @@ static void land(struct link *link, const uint8_t *header, uint32_t bytes)
 	else if (bulk->lossy && index == bulk->oldest % BULK_BUFFERS)
 		bulk->lossy--;
 	bulk->filled++;
-	buffer->holds = (uint8_t)part;
 	if (part == NO_PART) {
 		fill(link, index);
 	} else {
@@ -355,7 +354,7 @@ static int is_slow(const struct link *link)
 	const struct bulk *bulk = &link->bulk;
 
 	return bulk->first != NO_RECORD &&
-	       link->now - bulk->shared_from >= link->config.most_timeout << bulk->backoff;
+	       link->now - bulk->shared_from >= LINK_MOST_TIMEOUT << bulk->backoff;
 }
 
 void bulk_tick(struct link *link)
@@ -369,9 +368,6 @@ void bulk_tick(struct link *link)
 		give_back(link);
 		bulk->at = link->now + bulk_timeout(link);
 	} else {
-		for (uint32_t number = bulk->oldest; number != bulk->next; number++)
-			if (!bulk->copied && buffer_of(bulk, number)->holds == BUFFER_FREE)
-				fill(link, number % BULK_BUFFERS);
 		/* Nothing later shows the loss of a part that waits alone, and to send it again
 		 * costs little. */
 		if (bulk->tries >= RESEND_TRIES || posted(bulk) == 1)

@@ -25,20 +25,11 @@ static uint32_t parts_of(const struct send *send)
 static uint32_t part_length(const struct link *link, uint64_t length, uint32_t fragment,
 			    uint16_t *tail)
 {
-	uint64_t most = fragment ? fragment : WIRE_MOST_PAYLOAD, parts, even, n;
-	uint32_t fits = link->nic->mtu;
+	uint64_t most = link->bulk_send.longest, parts, even, n;
 
-	if (!link->config.announce || length < link->config.announce || !link->bulk_nic)
-		return 0;
-	/* A part must fit either card: those without a buffer go to the ordinary one. */
-	if (fits > link->bulk_nic->mtu)
-		fits = link->bulk_nic->mtu;
-	fits = (fits - WIRE_HEADER) & ~63u;
-	if (most > fits)
-		most = fits;
-	if (most > WIRE_MOST_PAYLOAD)
-		most = WIRE_MOST_PAYLOAD;
-	if (most < LEAST_PART)
+	if (fragment && fragment < most)
+		most = fragment;
+	if (!link->config.announce || length < link->config.announce || most < LEAST_PART)
 		return 0;
 	parts = (length - 1) / most + 1;
 	if (parts > WIRE_MOST_FRAMES)

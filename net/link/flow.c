@@ -5,12 +5,12 @@
  */
 #include "internal.h"
 
-void flow_share_anew(struct link *link, uint32_t senders)
+void flow_share(struct link *link, uint32_t senders)
 {
 	uint32_t share;
 
 	link->sharers = senders;
-	share = link->config.ring / senders;
+	share = link->nic->ring / senders;
 	link->ring_share = share < 2 ? 2 :
 		share > LINK_MOST_WINDOW ? LINK_MOST_WINDOW : (uint8_t)share;
 }
@@ -46,8 +46,6 @@ struct flow *flow_open(struct link *link, uint32_t node, enum link_lane lane)
 
 	if (flow)
 		return flow;
-	if (peer >= link->config.peers)
-		return 0;
 	for (uint32_t i = 0; i < LINK_LANES; i++) {
 		flow = &link->flows[link->n_flows + i];
 		*flow = (struct flow){ .node = (uint16_t)node, .heap_at = NO_FLOW,

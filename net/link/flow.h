@@ -21,7 +21,6 @@
 /* Frames that a flow's maps cover. More may be under way while none is missing. Frames further
  * behind a gap are dropped by the receiver, and retransmitted. */
 #define MAPPED       64u
-#define MOST_UNACKED 48u           /* frames received before an acknowledgement is sent at once */
 #define DUP_THRESHOLD 3            /* later frames that must have arrived before a missing one
                                       counts as lost */
 
@@ -232,11 +231,9 @@ struct record_pool {
                                       earlier ones; a power of two */
 #define BULK_PARTS_OUT 64u         /* most parts that the cards have not yet read */
 
-/* Values of buffer.holds and buffer.at that are not a buffer's index: */
-#define BUFFER_POSTED 0xffu        /* holds: the card has it */
-#define BUFFER_FREE   0xfeu        /* holds: it is empty and not posted */
-#define PART_MISSING  0xffu        /* at: the part has not arrived */
-#define PART_ASIDE    0xfeu        /* at: the part is in the memory that is set aside */
+/* Values of buffer.at that are not a buffer's index: */
+#define PART_MISSING  0xffu        /* the part has not arrived */
+#define PART_ASIDE    0xfeu        /* the part is in the memory that is set aside */
 
 /* Addresses from `low` to below `high`, which contain some bytes of payload. */
 struct memory {
@@ -248,10 +245,9 @@ static inline int memory_is_shared(const struct memory *one, const struct memory
 	return one->low < other->high && other->low < one->high;
 }
 
-/* A receive buffer: the final memory of one part. */
+/* A receive buffer: the final memory of one part. The card has it, or one part is in it. */
 struct buffer {
 	uint16_t assembly;         /* the part's message */
-	uint8_t  holds;            /* index of the buffer whose part is in this memory, see above */
 	uint8_t  at;               /* index of the buffer in which this part is now, see above */
 	uint32_t part;             /* the part's number in its message */
 	uint32_t after;            /* number of a buffer: if its part, or a later one, arrives by
@@ -300,6 +296,7 @@ struct bulk_send {
 	uint16_t first;            /* list of messages that have parts to send */
 	uint16_t parts_out;        /* parts that the cards have not yet read */
 	uint32_t flow;             /* the flow of the last part that was sent */
+	uint32_t longest;          /* most payload bytes of a part; 0: there is no bulk card */
 	uint8_t full;              /* 1: the bulk card's transmit ring is full */
 };
 
@@ -311,10 +308,8 @@ struct link {
 	const uint8_t *key;        /* config.key, or null */
 	uint32_t fragment;         /* payload bytes that fit in a frame */
 	uint8_t long_window;       /* config.window_bytes in frames of full length */
-	uint8_t most_unacked;      /* MOST_UNACKED, or less if long_window is small */
+	uint8_t most_unacked;      /* three quarters of long_window */
 	uint8_t ring_share;        /* frames of the card's ring for each sender */
-	uint32_t first_timeout, least_timeout, most_timeout; /* the configuration's, in units */
-	uint32_t ack_delay;        /* likewise */
 	struct wire_fast_prefix prefix; /* start of the frames of the fast path */
 	uint16_t most_requests;    /* records that the lane of requests may use */
 	uint16_t n_delayed;        /* entries of `delayed` in use */
@@ -332,8 +327,8 @@ struct link {
 	uint16_t sends_used[LINK_LANES]; /* records of messages in use, by lane */
 	uint16_t reserved;         /* records reserved for answers */
 	uint32_t senders;          /* flows on which data came in this epoch */
-	uint32_t senders_before;   /* flows on which data came in the previous epoch */
-	uint32_t sharers;          /* the larger of both, at least 1: ring_share is for that many */
+	uint32_t sharers;          /* ring_share is for that many: the larger of `senders` and those
+	                              of the previous epoch, at least 1 */
 	uint16_t epoch;            /* number of the present epoch; wraps */
 	uint8_t transmitting;      /* 1: a caller is sending, so transmit does nothing */
 	uint8_t stalled;           /* 1: the card was full; cleared by a completion or a tick */

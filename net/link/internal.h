@@ -26,7 +26,7 @@
 
 /* Null: there is none; `node` may be any number. */
 struct flow *flow_find(const struct link *link, uint32_t node, enum link_lane lane);
-/* The same, but makes the flows of both lanes if the peer has none. Null: no memory for them. */
+/* The same, but makes the flows of both lanes if the peer has none. `node` is one of the job's. */
 struct flow *flow_open(struct link *link, uint32_t node, enum link_lane lane);
 /* Return a flow to its initial state, with sequence numbers from 0. */
 void flow_reset(struct flow *flow);
@@ -34,26 +34,15 @@ void flow_reset(struct flow *flow);
 void flow_ready(struct link *link, struct flow *flow);
 
 /* Compute each sender's share of the card's ring, for this number of senders. */
-__attribute__((noinline)) void flow_share_anew(struct link *link, uint32_t senders);
-
-/* The number of senders may have changed: update the shares. */
-static inline void flow_share(struct link *link)
-{
-	uint32_t senders = link->senders > link->senders_before ?
-		link->senders : link->senders_before;
-
-	senders += senders == 0;
-	if (senders != link->sharers)
-		flow_share_anew(link, senders);
-}
+__attribute__((noinline)) void flow_share(struct link *link, uint32_t senders);
 
 /* The peer has sent data on this flow: count it once in each epoch as a sender. */
 static inline void flow_count_sender(struct link *link, struct flow *flow)
 {
 	if (flow->epoch != (uint8_t)link->epoch) {
 		flow->epoch = (uint8_t)link->epoch;
-		link->senders++;
-		flow_share(link);
+		if (++link->senders > link->sharers)
+			flow_share(link, link->senders);
 	}
 }
 
@@ -79,8 +68,6 @@ void timer_first(struct link *link, struct flow *flow);
 void timer_ack(struct link *link, struct flow *flow, uint64_t ns);
 /* Take a measured round trip, in units, into account. */
 void timer_measure(struct flow *flow, uint32_t trip);
-/* The retransmission timeout in units; it doubles with each timeout (backoff). */
-uint32_t timer_timeout(const struct link *link, const struct flow *flow);
 /* The earlier one of the flow's two timers: 1 and *at, or 0 if none is set. It is never before
  * the flow's time in the heap. */
 int timer_earliest(const struct flow *flow, uint32_t *at);
@@ -197,8 +184,8 @@ static inline void transmit(struct link *link)
 
 /* ---- bulk.c ---- */
 
-/* `aside`: memory for one part. */
-void bulk_open(struct link *link, uint8_t *aside);
+/* `nic`: the bulk card, or null. `aside`: memory for one part. */
+void bulk_open(struct link *link, struct nic *nic, uint8_t *aside);
 /* The memory of payload bytes [at, at + bytes) of a begun message; all memory if it is not known. */
 struct memory bulk_memory(struct link *link, struct assembly *assembly, uint64_t at,
 			  uint64_t bytes);
@@ -251,7 +238,7 @@ static inline void reassemble_acknowledge(struct link *link, struct flow *flow)
 	if (flow->rx.unacked * 4u >= flow->rx.window || flow->rx.unacked >= link->most_unacked)
 		frame_ack(link, flow);
 	else
-		timer_ack(link, flow, link->config.ack_delay);
+		timer_ack(link, flow, LINK_ACK_DELAY);
 }
 
 /* Remember that the sender on this flow may be waiting for the acknowledgement, to reuse the

@@ -4,11 +4,9 @@
 #include "internal.h"
 
 #define LEAST_MTU  (WIRE_DATA + LINK_ROOM_BYTES)  /* payload in a record goes in one frame */
-#define US 1000u                   /* ns */
-#define MS 1000000u                /* ns */
 
 /* The defaults. docs/measurements.md, "What each mechanism of the link gives", has the effect of
- * the window, the delays and the longer timeout. */
+ * the window. */
 #define RING           256u        /* frames: the receive ring of every card here */
 #define LEAST_RECORDS  64u         /* of a small job; from 32 nodes on two for each node */
 #define MOST_RECORDS   2048u
@@ -20,12 +18,6 @@
 #define BATCHES        64u         /* without a free one a short message is sent by itself */
 #define WINDOW_BYTES   (2u << 20)  /* more would overrun cards that lose what finds no room */
 #define TRIES          24u         /* about four seconds: a busy host may stop a living node */
-#define BATCH_DELAY    (50 * US)   /* about a round trip over virtio */
-#define ACK_DELAY      (200 * US)  /* several round trips: an answer mostly carries it sooner */
-#define AGAIN_DELAY    (100 * US)  /* time for the user to free records */
-#define FIRST_TIMEOUT  (20 * MS)   /* before a trip is measured; the host may be busy */
-#define LEAST_TIMEOUT  (2 * MS)    /* below this a busy host's delays look like losses */
-#define MOST_TIMEOUT   (200 * MS)  /* bounds the pause after several losses in a row */
 
 struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarnation)
 {
@@ -39,14 +31,10 @@ struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarna
 
 	return (struct link_config){
 		.node = node, .nodes = nodes, .incarnation = incarnation,
-		.peers = (uint16_t)(nodes < NO_RECORD ? nodes : NO_RECORD),
 		.sends = (uint16_t)(requests + answers), .answers = (uint16_t)answers,
 		.assemblies = (uint16_t)(2 * answers), .stashes = (uint16_t)records,
-		.transmits = TRANSMITS, .batches = BATCHES, .ring = RING,
+		.transmits = TRANSMITS, .batches = BATCHES,
 		.window_bytes = WINDOW_BYTES, .tries = TRIES,
-		.batch_delay = BATCH_DELAY, .ack_delay = ACK_DELAY, .again_delay = AGAIN_DELAY,
-		.first_timeout = FIRST_TIMEOUT, .least_timeout = LEAST_TIMEOUT,
-		.most_timeout = MOST_TIMEOUT,
 	};
 }
 
@@ -58,18 +46,18 @@ static uint64_t rounded(uint64_t bytes)
 static int is_valid(const struct link_config *config)
 {
 	return config->nodes > 0 && config->nodes <= 0xffff && config->node < config->nodes &&
-	       config->incarnation != 0 && config->peers > 0 &&
+	       config->incarnation != 0 &&
 	       config->answers > 0 && config->answers < config->sends &&
 	       config->sends < NO_RECORD && config->assemblies > 0 &&
 	       config->assemblies < NO_RECORD && config->stashes < NO_RECORD &&
 	       config->batches < NO_RECORD && config->transmits > 0 &&
 	       config->transmits < NO_RECORD && config->tries > 0 &&
-	       config->tries <= LINK_MOST_TRIES && config->ring > 0;
+	       config->tries <= LINK_MOST_TRIES;
 }
 
 uint64_t link_bytes(const struct link_config *config)
 {
-	uint64_t flows = 2 * (uint64_t)config->peers;
+	uint64_t flows = LINK_LANES * (uint64_t)config->nodes;
 
 	if (!is_valid(config))
 		return 0;
@@ -95,9 +83,9 @@ static uint8_t *pool(struct record_pool *records, uint8_t *at, uint32_t bytes, u
 }
 
 struct link *link_open(void *memory, const struct link_config *config, struct nic *nic,
-		       void *context)
+		       struct nic *bulk, void *context)
 {
-	uint32_t flows = 2 * (uint32_t)config->peers, burst;
+	uint32_t flows = LINK_LANES * config->nodes, burst;
 	struct link *link = memory;
 	uint8_t *at = memory;
 
@@ -111,19 +99,14 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	link->prefix = wire_fast_prefix(nic->address, config->node,
 					config->keyed ? WIRE_SIGNED : WIRE_VERSION);
 	link->guards = config->keyed || config->check_payload;
-	link->first_timeout = units(config->first_timeout);
-	link->least_timeout = units(config->least_timeout);
-	link->most_timeout = units(config->most_timeout);
-	link->ack_delay = units(config->ack_delay);
-	flow_share(link);
+	flow_share(link, 1);
 	link->fragment = (nic->mtu - WIRE_DATA) & ~63u;
 	if (link->fragment > WIRE_MOST_FRAGMENT)
 		link->fragment = WIRE_MOST_FRAGMENT;
 	burst = config->window_bytes / link->fragment;
 	link->long_window = (uint8_t)(burst > LINK_MOST_WINDOW ? LINK_MOST_WINDOW :
 				     burst < LINK_FIRST_WINDOW ? LINK_FIRST_WINDOW : burst);
-	burst = link->long_window * 3u / 4;
-	link->most_unacked = (uint8_t)(burst < MOST_UNACKED ? burst : MOST_UNACKED);
+	link->most_unacked = (uint8_t)(link->long_window * 3u / 4);
 	at += rounded(sizeof(struct link));
 	link->flows = (struct flow *)at;
 	at += rounded(flows * sizeof(struct flow));
@@ -138,13 +121,8 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	at = pool(&link->stashes, at, sizeof(struct stash), config->stashes);
 	at = pool(&link->transmits, at, sizeof(struct transmit), config->transmits);
 	at = pool(&link->batches, at, sizeof(struct batch), config->batches);
-	bulk_open(link, at);
+	bulk_open(link, bulk, at);
 	return link;
-}
-
-uint64_t link_counter(const struct link *link, enum link_counter counter)
-{
-	return link->counters[counter];
 }
 
 struct link_figures link_figures(const struct link *link)

@@ -6,7 +6,7 @@
  * There are no connections. Between two nodes there are up to two flows each way (lanes), one
  * for requests and one for answers, so that an answer never waits behind a request that the
  * peer cannot accept yet. Both lanes together take 250 bytes per peer. link_open is given memory
- * for config.peers peers; a peer's part is touched at the first message to it or from it.
+ * for config.nodes peers; a peer's part is touched at the first message to it or from it.
  *
  * docs/wire.md, "How it becomes reliable" and "Long messages without a copy", says what happens
  * to each frame; flow_state.h has the states of a flow. A peer is given up after config.tries
@@ -32,12 +32,28 @@
 #define LINK_MOST_WINDOW   192u    /* most frames under way in a flow; 64 while it has a gap */
 #define LINK_FIRST_WINDOW  8u      /* the same before the first frame from the peer */
 #define LINK_MOST_TRIES    255u    /* largest link_config.tries */
+#define LINK_ANNOUNCE      65536u  /* usual link_config.announce with a bulk card */
 #define LINK_NEVER         (~0ULL) /* a time that does not come */
+
+/* Times in ns. docs/measurements.md, "What each mechanism of the link gives", has the effect of the
+ * delays and of the longest timeout. */
+#define LINK_BATCH_DELAY   50000ull        /* longest that a short message is delayed for a batch:
+                                              about a round trip over virtio */
+#define LINK_ACK_DELAY     200000ull       /* longest that an acknowledgement waits to be
+                                              piggybacked: several round trips, so an answer mostly
+                                              carries it sooner */
+#define LINK_AGAIN_DELAY   100000ull       /* until refused frames are requested again: time for
+                                              the user to free records */
+#define LINK_FIRST_TIMEOUT 20000000ull     /* retransmission timeout before the first measured
+                                              trip; the host may be busy */
+#define LINK_LEAST_TIMEOUT 2000000ull      /* least retransmission timeout: below this a busy
+                                              host's delays look like losses */
+#define LINK_MOST_TIMEOUT  200000000ull    /* longest retransmission timeout: bounds the pause
+                                              after several losses in a row */
 
 enum link_result {
 	LINK_OK    =  0,
-	LINK_FULL  = -1,           /* no record free: try again after the next link_port_sent; or
-	                              no memory for another peer (LINK_NO_PEER): permanent */
+	LINK_FULL  = -1,           /* no record free: try again after the next link_port_sent */
 	LINK_WRONG = -2            /* invalid arguments, or there is no such node */
 };
 
@@ -85,8 +101,7 @@ enum link_lane { LINK_REQUESTS, LINK_ANSWERS };
 	X(COPIED,        "parts that came to the ordinary card and were copied") \
 	X(WITHDRAWN,     "times that buffers were withdrawn from the bulk card") \
 	X(PASSED,        "turns that ended because nothing, or little, arrived") \
-	X(CARD_FULL,     "times that a card's ring or the frame records were full") \
-	X(NO_PEER,       "frames from, and messages to, peers for which there is no memory")
+	X(CARD_FULL,     "times that a card's ring or the frame records were full")
 
 enum link_counter {
 #define X(name, what) LINK_##name,
@@ -117,7 +132,6 @@ struct link_config {
 	uint8_t  check_payload;    /* 1: frames carry a checksum of the payload */
 	uint8_t  keyed;            /* 1: frames carry a tag made with `key` instead of checksums */
 	uint8_t  key[16];          /* the job's secret key */
-	uint16_t peers;            /* most peers; each takes 248 bytes, and each node of the job 2 */
 	uint16_t sends;            /* records of messages being sent, for all flows */
 	uint16_t answers;          /* of these, records reserved for LINK_ANSWERS */
 	uint16_t assemblies;       /* records of messages being received in several frames */
@@ -128,21 +142,15 @@ struct link_config {
 	                              LINK_MOST_TRIES */
 	uint32_t announce;         /* messages of this many payload bytes or more are announced;
 	                              0: none */
-	uint32_t ring;             /* short frames that may arrive at once; all senders share them
-	                              as their windows */
 	uint32_t window_bytes;     /* most payload bytes of one flow under way, but at least
 	                              LINK_FIRST_WINDOW frames; messages of at most 4 KiB do not
 	                              count */
-	uint64_t batch_delay;      /* ns: longest that a short message is delayed for a batch */
-	uint64_t ack_delay;        /* ns: longest that an acknowledgement waits to be piggybacked */
-	uint64_t again_delay;      /* ns until refused frames are requested again */
-	uint64_t first_timeout;    /* ns: retransmission timeout before the first measured trip */
-	uint64_t least_timeout, most_timeout; /* ns: bounds of the retransmission timeout */
 	uint64_t boot_deadline;    /* ns: a point in time; until then a peer that was never heard
 	                              from may still be booting, and is not given up */
 };
 
-/* The default configuration for a job of `nodes` nodes; the caller may change any field. */
+/* The default configuration for a job of `nodes` nodes, which announces nothing; the caller may
+ * change any field. */
 struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarnation);
 
 /* The user's data about one message that is being received in parts. */
@@ -200,11 +208,15 @@ void link_port_lost(void *context, uint32_t node);
 /* Bytes that link_open needs for this configuration; 0: the configuration is invalid. */
 uint64_t link_bytes(const struct link_config *config);
 
-/* Make a link in `memory` (64-byte aligned, link_bytes bytes). The user polls the card and
- * passes its callbacks on to link_receive and link_transmitted. Null: the configuration is
- * invalid, or the card's MTU is too small. */
+/* Make a link in `memory` (64-byte aligned, link_bytes bytes). The user polls the cards and
+ * passes their callbacks on: of the ordinary card to link_receive and link_transmitted, of the bulk
+ * card to link_landed and link_transmitted. The bulk card is used for granted payload, in both
+ * directions. It has post and withdraw and carries nothing else; all nodes' bulk cards have the
+ * same number. Without one (null) the link announces nothing, and copies what its peers announce.
+ * All senders share the ordinary card's receive ring as their windows. Null: the configuration is
+ * invalid, or the MTU of the ordinary card is too small. */
 struct link *link_open(void *memory, const struct link_config *config, struct nic *nic,
-		       void *context);
+		       struct nic *bulk, void *context);
 
 /* The record of the next message, for the user to fill; link_has_room says whether there is one.
  * It stays free until link_send, so nothing else may be sent in between. */
@@ -241,7 +253,7 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 
 /*
  * While frames of a flow are under way, such messages are delayed for a batch (batch.c), for at
- * most config.batch_delay. A user that is about to wait, and so sends nothing more for a while,
+ * most LINK_BATCH_DELAY. A user that is about to wait, and so sends nothing more for a while,
  * calls link_flush to send them. link_has_delayed: 1 if there are any.
  */
 void link_flush(struct link *link, uint64_t now);
@@ -259,11 +271,7 @@ uint32_t link_sends_to(const struct link *link, uint32_t node, enum link_lane la
 int link_reserve(struct link *link, uint32_t node);
 void link_unreserve(struct link *link);
 
-/* Use this card for granted payload, in both directions. Called once, after link_open. The card
- * has post and withdraw and carries nothing else; all nodes' bulk cards have the same number.
- * Without a bulk card the link announces nothing, and copies what its peers announce. The card's
- * callbacks go to link_landed and link_transmitted. */
-void link_bulk(struct link *link, struct nic *nic);
+/* The bulk card's callback. */
 void link_landed(struct link *link, uint64_t now, const uint8_t *header, uint32_t bytes);
 /* 1: the bulk card has no buffers posted and no frames to read, so it need not be polled. */
 int link_bulk_is_idle(const struct link *link);
@@ -291,8 +299,6 @@ void link_note_writes(struct link *link);
 /* The user knows that this node has ended: everything that is under way with it fails. `next`: the
  * incarnation of its next life; nothing happens if the link knows it already. 0: there is none. */
 void link_ended(struct link *link, uint64_t now, uint32_t node, uint32_t next);
-
-uint64_t link_counter(const struct link *link, enum link_counter counter);
 
 /* Messages to all nodes that have not ended yet, and records that link_reserve has reserved and
  * link_unreserve has not released. */

@@ -96,8 +96,7 @@ static int choose_frames(struct link *link, struct send *send, const struct flow
 	return frames <= WIRE_MOST_FRAMES && (frames == 1 || length > LINK_WHOLE_BYTES);
 }
 
-/* The flow to a node, for one more message. Null: there is no free record, or no memory for the
- * peer. */
+/* The flow to a node, for one more message. Null: there is no free record. */
 static struct flow *flow_for(struct link *link, uint32_t node, enum link_lane lane)
 {
 	struct flow *flow = flow_find(link, node, lane);
@@ -105,11 +104,7 @@ static struct flow *flow_for(struct link *link, uint32_t node, enum link_lane la
 	/* An answer uses a record that link_reserve has reserved after it called has_room. */
 	if (lane == LINK_REQUESTS ? !has_room(link, flow, lane) : records_free(link, lane) == 0)
 		return 0;
-	if (!flow)
-		flow = flow_open(link, node, lane);
-	if (!flow)
-		count(link, LINK_NO_PEER);
-	return flow;
+	return flow ? flow : flow_open(link, node, lane);
 }
 
 int link_reserve(struct link *link, uint32_t node)

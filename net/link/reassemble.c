@@ -352,7 +352,7 @@ void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence)
 	/* During a turn records become free only as long messages end, which takes longer. */
 	if (!flow_waits(flow))
 		timer_ack(link, flow, link->bulk.flow == NO_FLOW ?
-			  link->config.again_delay : link->config.least_timeout);
+			  LINK_AGAIN_DELAY : LINK_LEAST_TIMEOUT);
 }
 
 /* Frame `expected` has arrived: move `expected` to the next missing frame, at most by a window, and

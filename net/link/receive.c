@@ -17,13 +17,16 @@ _Static_assert(COUNTER_OF(WIRE_FOREIGN) == LINK_FOREIGN &&
 static void begin_epoch(struct link *link)
 {
 	uint16_t epoch = (uint16_t)(link->now >> EPOCH_SHIFT);
+	uint32_t senders = 1;
 
 	if (epoch == link->epoch)
 		return;
-	link->senders_before = (uint16_t)(epoch - link->epoch) == 1 ? link->senders : 0;
+	if ((uint16_t)(epoch - link->epoch) == 1 && link->senders)
+		senders = link->senders;
 	link->senders = 0;
 	link->epoch = epoch;
-	flow_share(link);
+	if (senders != link->sharers)
+		flow_share(link, senders);
 }
 
 /* In the next functions `pair` is a peer's two flows, indexed by lane. */
@@ -84,11 +87,10 @@ static void dispatch(struct link *link, struct flow *pair, const struct wire *wi
 
 	if (!pair && wire->messages) {
 		pair = flow_open(link, wire->node, LINK_REQUESTS);
-		if (pair)
-			learn(pair, wire->source);
+		learn(pair, wire->source);
 	}
 	if (!pair) {
-		count(link, wire->messages ? LINK_NO_PEER : LINK_NONSENSE);
+		count(link, LINK_NONSENSE);
 		return;
 	}
 	flow = pair + wire->lane;

@@ -162,29 +162,31 @@ void timer_measure(struct flow *flow, uint32_t trip)
 
 /* The retransmission timeout without backoff: the smoothed round trip, four deviations (RFC 6298),
  * and the time for which the peer may delay its acknowledgement. */
-static inline uint32_t trip_timeout(const struct link *link, const struct flow *flow)
+static inline uint32_t trip_timeout(const struct flow *flow)
 {
-	uint32_t timeout = link->first_timeout;
+	uint32_t timeout = units(LINK_FIRST_TIMEOUT);
 
 	if (flow->tx.flags & TX_MEASURED)
-		timeout = ((flow->tx.srtt + 4u * flow->tx.rttvar) << TRIP_SHIFT) + link->ack_delay;
-	return timeout < link->least_timeout ? link->least_timeout : timeout;
+		timeout = ((flow->tx.srtt + 4u * flow->tx.rttvar) << TRIP_SHIFT) +
+			  units(LINK_ACK_DELAY);
+	return timeout < units(LINK_LEAST_TIMEOUT) ? units(LINK_LEAST_TIMEOUT) : timeout;
 }
 
-uint32_t timer_timeout(const struct link *link, const struct flow *flow)
+/* The retransmission timeout in units; it doubles with each timeout (backoff). */
+static uint32_t timeout_of(const struct flow *flow)
 {
-	uint64_t timeout = trip_timeout(link, flow);
+	uint32_t backoff = flow->tx.timeouts < MOST_BACKOFF ? flow->tx.timeouts : MOST_BACKOFF;
+	uint32_t timeout = trip_timeout(flow) << backoff;
 
-	timeout <<= flow->tx.timeouts < MOST_BACKOFF ? flow->tx.timeouts : MOST_BACKOFF;
-	return 1 + (uint32_t)(timeout < link->most_timeout ? timeout : link->most_timeout);
+	return 1 + (timeout < units(LINK_MOST_TIMEOUT) ? timeout : units(LINK_MOST_TIMEOUT));
 }
 
 void timer_first(struct link *link, struct flow *flow)
 {
-	uint32_t in = trip_timeout(link, flow);
+	uint32_t in = trip_timeout(flow);
 
-	if (in > link->most_timeout)
-		in = link->most_timeout;
+	if (in > units(LINK_MOST_TIMEOUT))
+		in = units(LINK_MOST_TIMEOUT);
 	flow->tx.resend_at = units(link->now) + 1 + in;
 	flow->tx.flags |= TX_TIMER;
 	timer_by(link, flow, flow->tx.resend_at);
@@ -192,14 +194,14 @@ void timer_first(struct link *link, struct flow *flow)
 
 void timer_resend(struct link *link, struct flow *flow)
 {
-	uint32_t under_way = flow->tx.next - flow->tx.una, in = timer_timeout(link, flow);
+	uint32_t under_way = flow->tx.next - flow->tx.una, in = timeout_of(flow);
 
 	/* An announcement that waits for its turn is retransmitted at long intervals, to find out
 	 * whether the peer still lives. With several frames under way and no known gap, the loss of
 	 * one would show by the acknowledgements of later ones. If there are none, the peer is
 	 * probably just slow, so the timeout is longer. */
 	if (flow->tx.sacked & 1)
-		in = 2 * link->first_timeout;
+		in = 2 * units(LINK_FIRST_TIMEOUT);
 	else if (under_way > DUP_THRESHOLD && !flow->tx.timeouts && !flow_has_gap(flow))
 		in *= LATE_FACTOR;
 	flow->tx.resend_at = units(link->now) + in;

@@ -180,10 +180,8 @@ void panic(const char *format, ...) { (void)format; abort(); }
 struct frames { int unused; };
 static struct frames fake_frames;
 
-struct link_config frames_config(uint32_t id, uint32_t nodes, uint32_t life, const struct nic *of,
-				 const struct nic *bulk_card)
+struct link_config link_defaults(uint32_t id, uint32_t nodes, uint32_t life)
 {
-	(void)of, (void)bulk_card;
 	return (struct link_config){ .node = id, .nodes = nodes, .incarnation = life };
 }
 

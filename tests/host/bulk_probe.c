@@ -34,8 +34,8 @@ void bulk_start(struct probe *p, struct bulk_card *card)
 	probe_open(p);
 	p->config.announce = 4096;
 	p->place = card->memory;
+	p->bulk = &card->nic;
 	probe_start(p);
-	link_bulk(p->link, &card->nic);
 }
 
 uint32_t bulk_buffers(const struct bulk_card *card)

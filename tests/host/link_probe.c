@@ -167,6 +167,7 @@ void probe_open(struct probe *p)
 			     .config = link_defaults(0, 8, PROBE_LIFE) };
 	p->nic.ops = &ops;
 	p->nic.mtu = PROBE_MTU;
+	p->nic.ring = 256;
 	wire_address(p->nic.address, 0, 0);
 }
 
@@ -181,7 +182,7 @@ void probe_start(struct probe *p)
 	p->key = p->config.keyed ? p->config.key : 0;
 	p->memory = aligned_alloc(64, link_bytes(&p->config));
 	memset(p->memory, 0xa5, link_bytes(&p->config));
-	p->link = link_open(p->memory, &p->config, &p->nic, p);
+	p->link = link_open(p->memory, &p->config, &p->nic, p->bulk, p);
 	CHECK(p->link != 0);
 }
 

@@ -31,6 +31,7 @@ struct probe {
 	struct link *link;
 	struct link_config config;    /* changes take effect before probe_start only */
 	struct nic nic;
+	struct nic *bulk;             /* the bulk card, or null */
 	uint64_t now;
 	int card;                     /* what the card's send returns */
 	int keeps;                    /* 1: sends complete only by probe_complete */

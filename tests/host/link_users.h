@@ -29,6 +29,11 @@ struct link_user {
 	void (*lost)(void *context, uint32_t node);
 };
 
+static inline uint64_t link_counter(const struct link *link, enum link_counter counter)
+{
+	return link_figures(link).counters[counter];
+}
+
 /* What the context of a test's link begins with. */
 struct link_user_context {
 	const struct link_user *user;

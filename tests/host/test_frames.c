@@ -440,7 +440,7 @@ TEST(frames_drop_headers_that_cannot_be)
 	own.node = 2;
 	room = aligned_alloc(64, link_bytes(&own));
 	liar.sim = s.fabric.sim;
-	liar.link = link_open(room, &own, nic, &liar);
+	liar.link = link_open(room, &own, nic, 0, &liar);
 	nic->context = &liar;
 	nic->receive = liar_frame;
 	nic->sent = liar_sent;

@@ -31,8 +31,8 @@ static struct probe *start(int keyed)
 	probe.config.announce = PART;
 	probe.config.keyed = (uint8_t)keyed;
 	probe.nic.mtu = 8192;
+	probe.bulk = &bulk;
 	probe_start(&probe);
-	link_bulk(probe.link, &bulk);
 	wire.window = 24;
 	probe_give(&probe, PEER, &wire, 99);
 	TOLD(&probe, "w");

@@ -131,12 +131,12 @@ TEST(batch_leaves_when_time_is_up_or_the_user_waits)
 	CHECK_IS(next_batch(&p, 1, 8), 1);
 	held = p.now;
 	send_short(&p, 2, 8);
-	p.now += p.config.batch_delay / 2;
+	p.now += LINK_BATCH_DELAY / 2;
 	send_short(&p, 3, 8);
-	CHECK(link_deadline(p.link) <= held + p.config.batch_delay);
+	CHECK(link_deadline(p.link) <= held + LINK_BATCH_DELAY);
 	link_tick(p.link, p.now);
 	CHECK_IS(next_batch(&p, 2, 8), 0);
-	p.now = held + p.config.batch_delay;
+	p.now = held + LINK_BATCH_DELAY;
 	link_tick(p.link, p.now);
 	CHECK_IS(next_batch(&p, 2, 8), 2);
 	send_short(&p, 4, 8);

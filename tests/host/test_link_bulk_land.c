@@ -414,8 +414,9 @@ TEST(link_posts_fewer_buffers_after_a_loss)
 	struct probe *p = start();
 	struct wire wire = bulk_announcement(0, 64 * PART);
 
+	probe_close(p, 1);
 	card.nic.ring = 32;
-	link_bulk(p->link, &card.nic);
+	probe_start(p);
 	probe_give(p, PEER, &wire, 0);
 	CHECK_IS(buffers(), 32);
 	land_part(p, 0, 1, 0);
@@ -462,21 +463,42 @@ TEST(link_passes_a_peer_that_sends_nothing)
 	probe_close(p, 1);
 }
 
-/* The card accepts no buffer for a while: the timer tries again. */
-TEST(link_posts_a_buffer_later)
+/* The card refuses a buffer that is to be posted again: all are withdrawn and granted anew. */
+TEST(link_withdraws_buffers_if_one_cannot_be_posted_again)
 {
 	struct probe *p = start_message(2);
 
 	card.fails = 1;
 	land_stray(p);
-	CHECK_IS(buffers(), 1);
-	wait_for_timer(p);
+	CHECK_IS(link_counter(p->link, LINK_WITHDRAWN), 1);
 	CHECK_IS(buffers(), 2);
-	land_part(p, 0, 0, 0);
-	land_part(p, 0, 1, 0);
+	granted(p, 1, 0, 0, 2);
+	land_part(p, 0, 0, 1);
+	land_part(p, 0, 1, 1);
 	CHECK_IS(link_counter(p->link, LINK_MESSAGES_IN), 1);
 	CHECK_IS(card.memory[0], 0);
 	CHECK_IS(card.memory[PART], 1);
+	probe_close(p, 1);
+}
+
+/* It accepts none at all: the parts come to the ordinary card. */
+TEST(link_copies_parts_if_no_buffer_can_be_posted_again)
+{
+	struct probe *p = start_message(2);
+	struct wire wire;
+
+	card.fails = 2;
+	land_stray(p);
+	CHECK_IS(buffers(), 0);
+	CHECK_IS(last_grant(p)->ordinary, 1);
+	CHECK_IS(last_grant(p)->again, 1);
+	for (uint32_t part = 0; part < 2; part++) {
+		wire = answer(p, part, PART);
+		wire.again = 1;
+		probe_give(p, PEER, &wire, part);
+	}
+	CHECK_IS(link_counter(p->link, LINK_COPIED), 2);
+	CHECK_IS(link_counter(p->link, LINK_MESSAGES_IN), 1);
 	probe_close(p, 1);
 }
 

@@ -31,13 +31,13 @@ static struct probe *announced(void)
 	probe_open(&probe);
 	probe.config.announce = 4096;
 	probe.nic.mtu = 8192;
-	probe_start(&probe);
 	p = &probe;
 	bulk = (struct nic){ .ops = &ops, .mtu = WIRE_HEADER + 4096, .ring = 16 };
 	wire_address(bulk.address, 0, 1);
 	bulk_says = NIC_OK;
 	bulk_room = 0;
-	link_bulk(p->link, &bulk);
+	probe.bulk = &bulk;
+	probe_start(&probe);
 	CHECK_IS(probe_send(p, PEER, 5 * 4096, 9), LINK_OK);
 	CHECK_IS(p->n_sent, 1);
 	CHECK_IS(p->sent[0].announce, 1);

@@ -22,7 +22,7 @@ TEST(link_receives_and_acknowledges_after_a_while)
 	TOLD(&p, "w");
 	CHECK(p.notes[0].id == 7 && p.notes[0].node == 1 && p.notes[0].bytes == 8);
 	CHECK(!probe_next(&p));
-	probe_pass(&p, p.config.ack_delay + 2048);
+	probe_pass(&p, LINK_ACK_DELAY + 2048);
 	ack = probe_next(&p);
 	CHECK(ack && probe_is_bare(ack) && ack->ack == 1 && ack->selective == 0);
 	CHECK(ack && ack->destination == PEER_LIFE && ack->source == PROBE_LIFE);
@@ -53,11 +53,11 @@ TEST(link_is_not_due_for_what_has_left_already)
 
 	probe_open_default(&p);
 	give_data(&p, 0, 8, 0, 7);
-	CHECK(link_deadline(p.link) <= p.now + p.config.ack_delay + 2048);
+	CHECK(link_deadline(p.link) <= p.now + LINK_ACK_DELAY + 2048);
 	probe_send(&p, 1, 8, 1);        /* carries the acknowledgement */
 	link_before_halt(p.link, p.now);
-	CHECK(link_deadline(p.link) > p.now + p.config.least_timeout - 2048);
-	CHECK(link_deadline(p.link) < p.now + p.config.most_timeout + 2048);
+	CHECK(link_deadline(p.link) > p.now + LINK_LEAST_TIMEOUT - 2048);
+	CHECK(link_deadline(p.link) < p.now + LINK_MOST_TIMEOUT + 2048);
 	CHECK(link_only_retransmits(p.link, link_deadline(p.link)));
 	CHECK(!link_only_retransmits(p.link, p.now));
 	probe_give(&p, 1, &ack, 0);
@@ -67,7 +67,7 @@ TEST(link_is_not_due_for_what_has_left_already)
 	give_data(&p, 1, 8, 0, 8);
 	link_before_halt(p.link, p.now);
 	CHECK(!link_only_retransmits(p.link, link_deadline(p.link)));
-	CHECK(link_deadline(p.link) <= p.now + p.config.ack_delay + 2048);
+	CHECK(link_deadline(p.link) <= p.now + LINK_ACK_DELAY + 2048);
 	while (probe_next(&p))
 		continue;
 	probe_complete(&p);
@@ -84,7 +84,7 @@ TEST(link_does_not_only_send_again_where_another_node_is_soon_acknowledged)
 	probe_send(&p, 1, 8, 1);
 	link_before_halt(p.link, p.now);
 	due = link_deadline(p.link);
-	probe_pass(&p, due - p.now - p.config.ack_delay / 2);
+	probe_pass(&p, due - p.now - LINK_ACK_DELAY / 2);
 	CHECK(link_only_retransmits(p.link, due));
 	probe_give(&p, 2, &other, 9);
 	link_before_halt(p.link, p.now);
@@ -192,7 +192,7 @@ TEST(link_asks_again_for_what_was_refused)
 	give_data(&p, 0, 8, 0, 1);
 	TOLD(&p, "");
 	CHECK(!probe_next(&p));
-	probe_pass(&p, p.config.again_delay + 2048);
+	probe_pass(&p, LINK_AGAIN_DELAY + 2048);
 	ack = probe_next(&p);
 	CHECK(ack && ack->again && ack->ack == 0 && ack->refused == 1);
 	give_data(&p, 0, 8, 0, 1);
@@ -218,7 +218,7 @@ TEST(link_does_not_ask_at_once_for_what_was_refused)
 	give_data(&p, 1, 8, 0, 2);
 	link_before_halt(p.link, p.now);
 	CHECK(!probe_next(&p));
-	probe_pass(&p, p.config.again_delay + 2048);
+	probe_pass(&p, LINK_AGAIN_DELAY + 2048);
 	ack = probe_next(&p);
 	CHECK(ack && ack->again && ack->ack == 1 && ack->refused == 1);
 	probe_close(&p, 0);
@@ -378,7 +378,7 @@ TEST(link_shares_its_window_among_senders)
 	struct probe p;
 
 	probe_open(&p);
-	p.config.ring = 64;
+	p.nic.ring = 64;
 	probe_start(&p);
 	give_data(&p, 0, 8, 0, 1);
 	give_data(&p, 0, 8, 0, 1);

@@ -126,11 +126,11 @@ TEST(link_bears_pools_of_one)
 	struct traffic t;
 
 	network.loss = 20000;
+	network.ring = 1;
 	traffic_open(&t, &config, &network);
 	t.links.sends = 2;
 	t.links.answers = 1;
 	t.links.assemblies = t.links.stashes = t.links.transmits = 1;
-	t.links.ring = 1;
 	traffic_start(&t);
 	CHECK_IS(traffic_run(&t, ~0u), 1);
 	CHECK_IS(t.failed, 0);
@@ -175,9 +175,9 @@ TEST(link_refuses_a_card_with_frames_too_short_for_a_record)
 	probe_open(&p);
 	p.memory = aligned_alloc(64, link_bytes(&p.config));
 	p.nic.mtu = LEAST_MTU - 1;
-	CHECK(!link_open(p.memory, &p.config, &p.nic, &p));
+	CHECK(!link_open(p.memory, &p.config, &p.nic, 0, &p));
 	p.nic.mtu = LEAST_MTU;
-	CHECK(link_open(p.memory, &p.config, &p.nic, &p) != 0);
+	CHECK(link_open(p.memory, &p.config, &p.nic, 0, &p) != 0);
 	probe_close(&p, 0);
 }
 
@@ -193,8 +193,8 @@ static void send_to_one(uint32_t fixed)
 	config.fixed = fixed;
 	config.busy = config.fast = 0;   /* so that no record holds several messages */
 	network.queue_bytes = 256 * 1024;
+	network.ring = 64;
 	traffic_open(&t, &config, &network);
-	t.links.ring = 64;
 	/* not all messages are in flight at once */
 	t.links.sends = (uint16_t)(t.links.answers + 64);
 	traffic_start(&t);
@@ -320,7 +320,7 @@ TEST(link_takes_bounded_memory_per_peer)
 	struct netsim_config network = netsim_defaults(64, 50);
 	struct traffic t;
 
-	large.peers = 164;
+	large.nodes = 164;
 	CHECK(link_bytes(&large) - link_bytes(&small) <= 100 * 256 + 64);
 	config.incast = 1;
 	config.messages = 63;

@@ -165,16 +165,16 @@ TEST(link_waits_longer_for_many_frames_than_for_a_few)
 	probe_send(&few, 1, 3 * PROBE_FRAGMENT, 1);
 	LEFT(&few, "012");
 	probe_give_ack(&few, 2, 0, 64);
-	probe_pass(&few, few.config.least_timeout + 3000);
+	probe_pass(&few, LINK_LEAST_TIMEOUT + 3000);
 	LEFT(&few, "2");
 	probe_close(&few, 0);
 	probe_open_default(&many);   /* acknowledgements of the others would show a gap */
 	probe_send(&many, 1, 8 * PROBE_FRAGMENT, 1);
 	LEFT(&many, "01234567");
 	probe_give_ack(&many, 1, 0, 64);
-	probe_pass(&many, 3 * many.config.least_timeout);
+	probe_pass(&many, 3 * LINK_LEAST_TIMEOUT);
 	LEFT(&many, "");
-	probe_pass(&many, many.config.least_timeout + 12000);
+	probe_pass(&many, LINK_LEAST_TIMEOUT + 12000);
 	LEFT(&many, "1");
 	probe_close(&many, 0);
 }
@@ -202,9 +202,9 @@ TEST(link_waits_longer_each_time)
 	probe_send(&p, 1, 3 * PROBE_FRAGMENT, 1);
 	LEFT(&p, "012");
 	first = p.now;
-	probe_pass(&p, p.config.first_timeout + 3000);
+	probe_pass(&p, LINK_FIRST_TIMEOUT + 3000);
 	LEFT(&p, "0");                                  /* only one, as a probe of the peer */
-	last = p.config.first_timeout;
+	last = LINK_FIRST_TIMEOUT;
 	CHECK(p.now - first >= last);
 	probe_pass(&p, last);
 	LEFT(&p, "");
@@ -412,7 +412,7 @@ TEST(link_waits_for_a_full_card_and_bears_one_that_is_down)
 	LEFT(&p, "");
 	p.card = NIC_OK;
 	probe_give_ack(&p, 1, 0, 8);
-	probe_pass(&p, p.config.first_timeout);
+	probe_pass(&p, LINK_FIRST_TIMEOUT);
 	CHECK(left(&p)[0] == '1');
 	probe_close(&p, 0);
 }
@@ -439,7 +439,7 @@ TEST(link_counts_no_frame_that_the_card_did_not_accept)
 	link_tick(p.link, p.now);
 	CHECK_IS(link_counter(p.link, LINK_DATA_OUT), 0);
 	p.card = NIC_OK;
-	probe_pass(&p, 2 * p.config.first_timeout);
+	probe_pass(&p, 2 * LINK_FIRST_TIMEOUT);
 	CHECK(link_counter(p.link, LINK_DATA_OUT) >= 2);
 	CHECK_IS(link_counter(p.link, LINK_DATA_OUT), link_counter(p.link, LINK_RESENT));
 	probe_close(&p, 0);
@@ -478,7 +478,7 @@ TEST(link_says_sent_before_the_card_says_that_it_has_read)
 	probe_complete(&p);
 	TOLD(&p, "");
 	CHECK_IS(link_figures(p.link).records, 0);
-	probe_pass(&p, 2 * p.config.first_timeout);
+	probe_pass(&p, 2 * LINK_FIRST_TIMEOUT);
 	CHECK_IS(link_deadline(p.link), LINK_NEVER);
 	probe_send(&p, 1, 8, 2);
 	link_ended(p.link, p.now, 1, 0);

@@ -412,6 +412,7 @@ void traffic_revive(struct traffic *t, uint32_t node)
 	struct traffic_node *n = &t->nodes[node];
 	struct netsim_node who = { n, deadline, tick };
 	struct link_config config = t->links;
+	struct nic *bulk = 0;
 
 	config.node = node;
 	config.incarnation += 256 * n->lives;
@@ -423,15 +424,13 @@ void traffic_revive(struct traffic *t, uint32_t node)
 	n->nic->sent = on_transmitted;
 	n->user = (struct link_user_context){ &user };
 	n->memory = aligned_alloc(64, (link_bytes(&config) + 63) & ~63ull);
-	n->link = link_open(n->memory, &config, n->nic, n);
 	if (config.announce && !(t->config.cardless >> node % 32 & 1)) {
-		struct nic *bulk = netsim_bulk(t->sim, node);
-
+		bulk = netsim_bulk(t->sim, node);
 		bulk->context = n;
 		bulk->landed = on_landed;
 		bulk->sent = on_transmitted;
-		link_bulk(n->link, bulk);
 	}
+	n->link = link_open(n->memory, &config, n->nic, bulk, n);
 	netsim_join(t->sim, node, &who);
 }
 

@@ -18,6 +18,7 @@
  *   mtu        bytes, 9014: longest frame, from 320
  *   queue      bytes, 4194304: frames that may wait at one port of the switch
  *   bandwidth  bytes/s, 1000000000: of each link
+ *   ring       frames, 256: receive ring of every card, as far as the link knows
  *
  * The traffic of links:
  *   longest    bytes, 20000: longest message, at most 524288
@@ -30,7 +31,6 @@
  *   unplaceable  0 or 1, 0: 1: a card cannot place every eighth announced message
  *   cardless   map of nodes, 0: bit i: with announce, node i has no bulk card
  *   incast     0 or 1, 0: 1: all nodes send to node 0, which sends nothing of its own
- *   ring       frames, 256: receive ring of every card, as far as the link knows
  *   tries      timeouts of one frame, 24: after them the peer is given up
  *   crc        0 or 1, 1: 1: payload has checksums
  *   auth       0 or 1, 0: 1: frames have tags, with the key of the bytes 0 to 15
@@ -163,6 +163,7 @@ static struct netsim_config read_network(int argc, char **argv, uint32_t nodes, 
 	network.mtu = NUMBER("mtu", network.mtu, 320, 0xffff);
 	network.queue_bytes = NUMBER("queue", network.queue_bytes, 0x10000, UINT32_MAX);
 	network.bytes_per_s = NUMBER("bandwidth", network.bytes_per_s, 1, UINT32_MAX);
+	network.ring = NUMBER("ring", network.ring, 1, UINT32_MAX);
 	return network;
 }
 
@@ -229,7 +230,6 @@ static int run_links(int argc, char **argv, const struct netsim_config *network,
 	config.most_time = NUMBER("seconds", 600, 1, UINT32_MAX) * 1000000000ull;
 	traffic_open(&t, &config, network);
 	t.links.check_payload = (uint8_t)FLAG("crc", 1);
-	t.links.ring = NUMBER("ring", t.links.ring, 1, UINT32_MAX);
 	t.links.tries = (uint16_t)NUMBER("tries", t.links.tries, 1, LINK_MOST_TRIES);
 	t.links.keyed = (uint8_t)FLAG("auth", 0);
 	for (uint32_t i = 0; i < sizeof(t.links.key); i++)

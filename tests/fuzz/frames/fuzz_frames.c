@@ -96,9 +96,9 @@ void frames_port_unlock(void *context)
 	(void)context;
 }
 
-void frames_port_wake(void *context, uint32_t events, int upcall)
+void frames_port_upcall(void *context)
 {
-	(void)context, (void)events, (void)upcall;
+	(void)context;
 }
 
 void frames_port_lost(void *context, uint32_t node)
@@ -227,19 +227,12 @@ static struct link_config configuration(void)
 {
 	struct link_config config = link_defaults(0, NODES, 1000);
 
-	config.peers = NODES - 1;
 	config.sends = 6;
 	config.answers = 3;
 	config.assemblies = config.stashes = 3;
 	config.transmits = 5;
 	config.tries = 3;
-	config.ring = 64;
 	config.announce = ANNOUNCE;
-	config.most_timeout = 50000000;
-	if (job & JOB_CROWDED) {
-		config.peers = NODES - 2;
-		config.ring = 4;
-	}
 	config.check_payload = !!(job & JOB_CHECKED);
 	config.keyed = !!(job & JOB_KEYED);
 	if (config.keyed)
@@ -321,6 +314,7 @@ static void begin_input(void)
 	memset(memory, 0xa5, memory_bytes);
 	now = 1000000;
 	nic.mtu = job & JOB_LONG ? BULK_MTU : MTU;
+	nic.ring = job & JOB_CROWDED ? 4 : 64;
 	held = card_is_full = broken = was_broken = 0;
 	frames = frames_open(memory, &config, &nic, &bulk, &view, 0);
 	link_ = frames->link;

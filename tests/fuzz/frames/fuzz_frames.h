@@ -23,7 +23,7 @@ enum step_kind { STEP_FRAME, STEP_RAW, STEP_TIME, STEP_DONE, STEP_CARD, STEP_OWN
 /* Flags in the first step's kind, above the kind itself. */
 enum job {
 	JOB_KEYED = 1, JOB_CHECKED = 2,        /* tags, or checksums of payload */
-	JOB_CROWDED = 4,                       /* more nodes than peers, and a short ring */
+	JOB_CROWDED = 4,                       /* a short receive ring */
 	JOB_EVENTS = 8,                        /* descriptors have a queue with a handler */
 	JOB_SILENT = 16,                       /* the target acknowledges nothing */
 	JOB_LONG = 32                          /* frames are long, so long messages are announced */

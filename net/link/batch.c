@@ -92,24 +92,19 @@ int batch_add(struct link *link, struct flow *flow, uint32_t bytes)
 
 int batch_delay(struct link *link, struct flow *flow)
 {
-	if (link->n_delayed == MOST_DELAYED || !link->config.batches)
+	if (!link->config.batches)
 		return 0;
-	if (link->n_delayed == 0)
+	if (link->n_delayed++ == 0)
 		link->delayed_until = link->now + LINK_BATCH_DELAY;
-	link->delayed[link->n_delayed++] = flow_index(link, flow);
 	flow->flags |= FLOW_DELAYED;
 	return 1;
 }
 
 void batch_release(struct link *link, struct flow *flow)
 {
-	uint32_t i = 0;
-
 	if (!(flow->flags & FLOW_DELAYED))
 		return;
-	while (link->delayed[i] != flow_index(link, flow))
-		i++;
-	link->delayed[i] = link->delayed[--link->n_delayed];
+	link->n_delayed--;
 	flow->flags &= (uint8_t)~FLOW_DELAYED;
 	flow_ready(link, flow);
 }

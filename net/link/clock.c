@@ -1,6 +1,6 @@
 /*
  * Timeouts: retransmissions, bare acknowledgements, peers that are given up, and when the link
- * must be called for these. The heap of timers is in timer.c.
+ * must be called for these. The list of flows with a timer is in timer.c.
  */
 #include "internal.h"
 
@@ -44,33 +44,52 @@ static void timeout(struct link *link, struct flow *flow)
 	flow_ready(link, flow);
 }
 
+/* Whether the sender waits for an acknowledgement that nothing delays: no message of the flow is
+ * incomplete or refused. */
+static int is_waiter(const struct flow *flow)
+{
+	return flow->rx.flags & RX_WAITER && flow->rx.assembly == NO_RECORD && !flow->rx.refused;
+}
+
+/* Look at all flows that have a timer: send the acknowledgements that are due and retransmit, and
+ * set link->due to the earliest time that is left. With `halts` waiting senders get
+ * acknowledgements too, as no frame could carry them, and nothing is retransmitted. */
+static void run_timers(struct link *link, int halts)
+{
+	uint32_t index = link->timed, now = units(link->now);
+
+	link->timed = NO_FLOW;
+	while (index != NO_FLOW) {
+		struct flow *flow = &link->flows[index];
+
+		index = flow->timed_next;
+		flow->flags &= (uint8_t)~FLOW_TIMED;
+		if (flow->rx.flags & RX_ACK_TIMER &&
+		    (is_due(flow->rx.ack_at, now) || (halts && is_waiter(flow))))
+			frame_ack(link, flow);
+		if (!halts && (flow->flags & FLOW_GIVE_UP ||
+			       (flow->tx.flags & TX_TIMER && is_due(flow->tx.resend_at, now))))
+			timeout(link, flow);
+		if (flow->flags & FLOW_GIVE_UP)
+			timer_by(link, flow, now);
+		if (flow->rx.flags & RX_ACK_TIMER)
+			timer_by(link, flow, flow->rx.ack_at);
+		if (flow->tx.flags & TX_TIMER)
+			timer_by(link, flow, flow->tx.resend_at);
+	}
+}
+
 void link_before_halt(struct link *link, uint64_t now)
 {
 	link->now = now;
-	reassemble_ack_waiters(link);
-	timer_refresh(link);
+	run_timers(link, 1);
 }
 
 void link_tick(struct link *link, uint64_t now)
 {
-	uint32_t at = units(now), next;
-
 	link->now = now;
-	/* A flow that is put back into the heap is due later than now. */
-	for (uint32_t most = link->n_heap; most > 0 && link->n_heap > 0; most--) {
-		struct flow *flow = &link->flows[link->heap[0]];
-
-		if (!is_due(flow->timer_at, at))
-			break;
-		timer_remove(link, flow);
-		if ((flow->rx.flags & RX_ACK_TIMER) && is_due(flow->rx.ack_at, at))
-			frame_ack(link, flow);
-		if (flow->flags & FLOW_GIVE_UP ||
-		    ((flow->tx.flags & TX_TIMER) && is_due(flow->tx.resend_at, at)))
-			timeout(link, flow);
-		if (timer_earliest(flow, &next))
-			timer_by(link, flow, next);
-	}
+	if (link->timed != NO_FLOW && is_due(link->due, units(now)))
+		run_timers(link, 0);
 	if (link->n_delayed && link->delayed_until <= now)
 		link_flush(link, now);
 	if (link->bulk.at <= now)
@@ -83,21 +102,32 @@ void link_tick(struct link *link, uint64_t now)
 
 uint64_t link_due(const struct link *link)
 {
-	return link->due;
+	int32_t in = (int32_t)(link->due - units(link->now));
+
+	if (link->timed == NO_FLOW)
+		return LINK_NEVER;
+	return ((link->now >> UNIT_SHIFT) + (uint64_t)(int64_t)in) << UNIT_SHIFT;
 }
 
 int link_only_retransmits(const struct link *link, uint64_t at)
 {
-	return at == link->due && link->n_heap == 1 && link->bulk.at == LINK_NEVER &&
-	       !link->n_delayed && !link->ended_with_card && !link->bulk_send.full &&
-	       !(link->flows[link->heap[0]].rx.flags & RX_ACK_TIMER) &&
-	       !(link->flows[link->heap[0]].flags & FLOW_GIVE_UP);
+	const struct flow *flow;
+
+	if (at != link_due(link) || link->timed == NO_FLOW)
+		return 0;
+	flow = &link->flows[link->timed];
+	return flow->timed_next == NO_FLOW &&
+	       !(flow->rx.flags & RX_ACK_TIMER) && !(flow->flags & FLOW_GIVE_UP) &&
+	       link->bulk.at == LINK_NEVER && !link->n_delayed && !link->ended_with_card &&
+	       !link->bulk_send.full;
 }
 
 uint64_t link_deadline(const struct link *link)
 {
-	uint64_t at = link->bulk.at < link->due ? link->bulk.at : link->due;
+	uint64_t at = link_due(link);
 
+	if (link->bulk.at < at)
+		at = link->bulk.at;
 	if (link->n_delayed && link->delayed_until < at)
 		at = link->delayed_until;
 	if ((link->ready_first != NO_FLOW || bulk_can_send(link)) &&

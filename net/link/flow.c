@@ -34,7 +34,7 @@ void flow_reset(struct flow *flow)
 	flow->rx.unacked = flow->rx.taken = 0;
 	flow->tx.window = flow->rx.window = LINK_FIRST_WINDOW;
 	flow->tx.cwnd = LINK_MOST_WINDOW;
-	flow->flags &= FLOW_LANE | FLOW_READY | FLOW_NEXT_LANE;
+	flow->flags &= FLOW_LANE | FLOW_READY | FLOW_TIMED;
 	flow->tx.flags &= TX_MEASURED;
 	flow->rx.flags = 0;
 }
@@ -48,8 +48,7 @@ struct flow *flow_open(struct link *link, uint32_t node, enum link_lane lane)
 		return flow;
 	for (uint32_t i = 0; i < LINK_LANES; i++) {
 		flow = &link->flows[link->n_flows + i];
-		*flow = (struct flow){ .node = (uint16_t)node, .heap_at = NO_FLOW,
-				       .tx.ready_next = NO_RECORD, .flags = i ? FLOW_LANE : 0,
+		*flow = (struct flow){ .node = (uint16_t)node, .flags = i ? FLOW_LANE : 0,
 				       .mine = link->config.incarnation,
 				       .epoch = (uint8_t)(link->epoch - 2) };
 		flow_reset(flow);
@@ -62,18 +61,14 @@ struct flow *flow_open(struct link *link, uint32_t node, enum link_lane lane)
 void flow_ready(struct link *link, struct flow *flow)
 {
 	uint32_t index = flow_index(link, flow);
-	struct flow *last;
 
 	if (flow->flags & FLOW_READY)
 		return;
-	flow->flags = (uint8_t)((flow->flags | FLOW_READY) & ~FLOW_NEXT_LANE);
-	flow->tx.ready_next = NO_RECORD;
-	if (link->ready_first == NO_FLOW) {
+	flow->flags |= FLOW_READY;
+	flow->ready_next = NO_FLOW;
+	if (link->ready_first == NO_FLOW)
 		link->ready_first = index;
-	} else {
-		last = &link->flows[link->ready_last];
-		last->tx.ready_next = (uint16_t)(index / LINK_LANES);
-		last->flags |= flow->flags & FLOW_LANE ? FLOW_NEXT_LANE : 0;
-	}
+	else
+		link->flows[link->ready_last].ready_next = index;
 	link->ready_last = index;
 }

@@ -10,7 +10,7 @@
 #include "wire_fast.h"
 
 #define NO_RECORD  0xffffu         /* in place of a record's or peer's index: none */
-#define NO_FLOW    0xffffffffu     /* in place of a flow's index or place in the heap: none */
+#define NO_FLOW    0xffffffffu     /* in place of a flow's index: none */
 
 /* Times within a flow are in units of 1024 ns, and wrap: compare them with is_due. */
 #define UNIT_SHIFT 10
@@ -35,7 +35,7 @@ enum tx_flag {
 };
 
 /* The sending half of a flow. Written by message.c, transmit.c, ack.c, timer.c and clock.c, by
- * flow.c (ready_next), and by receive.c when the peer's incarnation becomes known; flow_reset
+ * and by receive.c when the peer's incarnation becomes known; flow_reset
  * resets both halves. The first frame of the maps is una. */
 struct flow_tx {
 	frame_map sacked;          /* frames that have arrived; bit 0: frame una is an announcement
@@ -52,7 +52,6 @@ struct flow_tx {
 	uint16_t unsent;           /* the message of frame `next`, or NO_RECORD */
 	uint16_t sends;            /* messages being sent */
 	uint16_t timed;            /* frame used to measure the round trip: its number's low half */
-	uint16_t ready_next;       /* next in the ready list: index of its peer, or NO_RECORD */
 	uint8_t  window;           /* send window: frames from una on that the peer allows */
 	uint8_t  cwnd;             /* congestion window: most frames under way */
 	uint8_t  timeouts;         /* timeouts of frame una; the peer resets the count when it says
@@ -62,7 +61,9 @@ struct flow_tx {
 
 enum rx_flag {
 	RX_ACK_TIMER = 0x01,       /* a bare acknowledgement is due at ack_at */
-	RX_ACK_NOW   = 0x02        /* an acknowledgement waits for room in the card */
+	RX_ACK_NOW   = 0x02,       /* an acknowledgement waits for room in the card */
+	RX_WAITER    = 0x04        /* the sender may wait for the acknowledgement, to reuse the
+	                              memory of its message: it is due before a halt at the latest */
 };
 
 /* The receiving half of a flow. Written by receive.c, reassemble.c, batch.c and timer.c, by frame.c
@@ -88,7 +89,7 @@ enum flow_flag {
 	FLOW_LANE    = 0x01,       /* the lane of answers */
 	FLOW_READY   = 0x02,       /* in the ready list */
 	FLOW_GIVE_UP = 0x04,       /* the peer is given up at the next tick */
-	FLOW_NEXT_LANE = 0x08,     /* the next flow in the ready list is in the lane of answers */
+	FLOW_TIMED   = 0x08,       /* in the list of flows with a timer */
 	FLOW_DELAYED = 0x10        /* its last message, with those that join it, is delayed for a
 	                              batch (batch.c) */
 };
@@ -106,15 +107,15 @@ struct flow {
 		};
 		frame_word incarnations;        /* both, in the layout of the peer's frames */
 	};
-	uint32_t timer_at;         /* key in the timers' heap: never after resend_at or ack_at */
-	uint32_t heap_at;          /* index in the heap, or NO_FLOW */
+	uint32_t ready_next;       /* next in the ready list, or NO_FLOW */
+	uint32_t timed_next;       /* next in the list of flows with a timer, or NO_FLOW */
 };
 
 _Static_assert(sizeof(struct flow) == 120, "two lanes stay below 256 bytes per peer");
 
-/* Memory of a peer: two flows, a place in the heap for each, and its index. */
-#define PEER_BYTES  (2 * (sizeof(struct flow) + sizeof(uint32_t)) + sizeof(uint16_t))
-_Static_assert(PEER_BYTES == 250, "as promised in link.h");
+/* Memory of a peer: two flows and its index. */
+#define PEER_BYTES  (2 * sizeof(struct flow) + sizeof(uint16_t))
+_Static_assert(PEER_BYTES == 242, "as promised in link.h");
 
 /* A plain put, which is reported only if it fails: alone in its frame, or the first of a batch. */
 enum unsignalled { UNSIGNALLED_ALONE = 1, UNSIGNALLED_BATCH };
@@ -169,9 +170,6 @@ struct batch {
 	uint16_t bytes;            /* bytes of `room` in use */
 	uint8_t  room[WIRE_BATCH_BYTES] __attribute__((aligned(8)));
 };
-
-#define MOST_WAITERS 8u            /* flows that are acknowledged before a halt */
-#define MOST_DELAYED 16u           /* flows that may delay messages for a batch */
 
 /* A message being received in several frames. Written by reassemble.c; the fields for turns and
  * parts by bulk.c and bulk_land.c. */
@@ -312,17 +310,14 @@ struct link {
 	uint8_t ring_share;        /* frames of the card's ring for each sender */
 	struct wire_fast_prefix prefix; /* start of the frames of the fast path */
 	uint16_t most_requests;    /* records that the lane of requests may use */
-	uint16_t n_delayed;        /* entries of `delayed` in use */
-	uint32_t delayed[MOST_DELAYED]; /* flows with FLOW_DELAYED */
+	uint16_t n_delayed;        /* flows with FLOW_DELAYED */
 	uint64_t delayed_until;    /* ns: when all delayed messages are sent, if there are any */
-	uint16_t n_waiters;        /* entries of `waiters` in use */
-	uint32_t waiters[MOST_WAITERS]; /* flows whose peers may wait for an acknowledgement */
 	uint64_t counters[LINK_COUNTERS_END];
 	struct flow *flows;        /* a peer's two flows are adjacent, that of requests first */
 	uint32_t n_flows;          /* flows in use; they are never freed */
 	uint16_t *peers;           /* by node: index of the peer, or NO_RECORD */
-	uint32_t *heap;            /* flows with a timer, a binary heap by timer_at */
-	uint32_t n_heap;           /* flows in the heap */
+	uint32_t timed;            /* list of flows with a timer, or that had one at the last tick */
+	uint32_t due;              /* units: no timer of these flows expires earlier */
 	uint32_t ready_first, ready_last; /* ready list: flows that may have something to send */
 	uint16_t sends_used[LINK_LANES]; /* records of messages in use, by lane */
 	uint16_t reserved;         /* records reserved for answers */
@@ -335,7 +330,6 @@ struct link {
 	uint8_t guards;            /* 1: frames have tags or payload checksums */
 	uint16_t ended_with_card;  /* messages that have ended and wait for the card */
 	uint64_t now;              /* ns: when the link was last called, as its caller said */
-	uint64_t due;              /* ns: when the first flow in the heap is due, or LINK_NEVER */
 	struct record_pool sends, assemblies, stashes, transmits, batches;
 	struct bulk bulk;
 	struct bulk_send bulk_send;
@@ -458,13 +452,6 @@ static inline uint32_t flow_index(const struct link *link, const struct flow *fl
 	return (uint32_t)(flow - link->flows);
 }
 
-/* The next flow in the ready list, or NO_FLOW. */
-static inline uint32_t flow_ready_next(const struct flow *flow)
-{
-	return flow->tx.ready_next == NO_RECORD ? NO_FLOW :
-	       flow->tx.ready_next * LINK_LANES + !!(flow->flags & FLOW_NEXT_LANE);
-}
-
 static inline struct flow *flow_other(struct flow *flow)
 {
 	return flow->flags & FLOW_LANE ? flow - 1 : flow + 1;
@@ -503,7 +490,7 @@ static inline void flow_piggyback(struct flow *flow, uint8_t share)
 	if (flow->rx.window < share)
 		flow->rx.window = share;
 	flow->rx.unacked = 0;
-	flow->rx.flags &= (uint8_t)~(RX_ACK_TIMER | RX_ACK_NOW);
+	flow->rx.flags = 0;
 }
 
 #endif

@@ -48,34 +48,14 @@ static inline void flow_count_sender(struct link *link, struct flow *flow)
 
 /* ---- timer.c ---- */
 
-/* Move the flow up in the heap, to this earlier time. */
-__attribute__((noinline)) void timer_move(struct link *link, struct flow *flow, uint32_t at);
-
-/* Let the flow's timer expire at this time, unless it expires earlier. */
-static inline void timer_by(struct link *link, struct flow *flow, uint32_t at)
-{
-	if (flow->heap_at == NO_FLOW || is_before(at, flow->timer_at))
-		timer_move(link, flow, at);
-}
-
-/* In these functions `at` is in units (flow.h), as are the times in a flow. */
-
+/* One of the flow's timers expires at this time, in units: look at it then at the latest. */
+void timer_by(struct link *link, struct flow *flow, uint32_t at);
 /* Restart the retransmission timer of the frames under way. */
 void timer_resend(struct link *link, struct flow *flow);
-/* The same for a frame that is the only one under way and has had no timeout yet. */
-void timer_first(struct link *link, struct flow *flow);
 /* Send a bare acknowledgement in `ns` nanoseconds, unless one is due earlier. */
 void timer_ack(struct link *link, struct flow *flow, uint64_t ns);
 /* Take a measured round trip, in units, into account. */
 void timer_measure(struct flow *flow, uint32_t trip);
-/* The earlier one of the flow's two timers: 1 and *at, or 0 if none is set. It is never before
- * the flow's time in the heap. */
-int timer_earliest(const struct flow *flow, uint32_t *at);
-void timer_remove(struct link *link, struct flow *flow);
-/* Give the first flow in the heap its true time, so that link->due is exact. */
-void timer_refresh(struct link *link);
-/* Cancel both of the flow's timers. */
-void timer_cancel(struct link *link, struct flow *flow);
 /* Give the peer up at the next link_tick; until then this flow sends nothing more. */
 void timer_give_up(struct link *link, struct flow *flow);
 
@@ -240,12 +220,6 @@ static inline void reassemble_acknowledge(struct link *link, struct flow *flow)
 	else
 		timer_ack(link, flow, LINK_ACK_DELAY);
 }
-
-/* Remember that the sender on this flow may be waiting for the acknowledgement, to reuse the
- * memory of its message. */
-__attribute__((noinline)) void reassemble_note_waiter(struct link *link, const struct flow *flow);
-/* Send acknowledgements to such senders, before a pause in which no frame could carry them. */
-void reassemble_ack_waiters(struct link *link);
 
 /* Process a MSG with messages whose incarnations are right. */
 void reassemble(struct link *link, struct flow *flow, const struct wire *wire);

@@ -62,7 +62,7 @@ uint64_t link_bytes(const struct link_config *config)
 	if (!is_valid(config))
 		return 0;
 	return rounded(sizeof(struct link)) + rounded(flows * sizeof(struct flow)) +
-	       rounded(config->nodes * sizeof(uint16_t)) + rounded(flows * sizeof(uint32_t)) +
+	       rounded(config->nodes * sizeof(uint16_t)) +
 	       rounded(config->sends * sizeof(struct send)) +
 	       rounded(config->assemblies * sizeof(struct assembly)) +
 	       rounded(config->stashes * sizeof(struct stash)) +
@@ -93,7 +93,7 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 		return 0;
 	*link = (struct link){ .config = *config, .nic = nic, .context = context,
 			       .ready_first = NO_FLOW, .ready_last = NO_FLOW,
-			       .due = LINK_NEVER };
+			       .timed = NO_FLOW };
 	link->key = config->keyed ? link->config.key : 0;
 	link->most_requests = config->sends - config->answers;
 	link->prefix = wire_fast_prefix(nic->address, config->node,
@@ -112,8 +112,6 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	at += rounded(flows * sizeof(struct flow));
 	link->peers = (uint16_t *)at;
 	at += rounded(config->nodes * sizeof(uint16_t));
-	link->heap = (uint32_t *)at;
-	at += rounded(flows * sizeof(uint32_t));
 	for (uint32_t i = 0; i < config->nodes; i++)
 		link->peers[i] = NO_RECORD;
 	at = pool(&link->sends, at, sizeof(struct send), config->sends);

@@ -5,7 +5,7 @@
  *
  * There are no connections. Between two nodes there are up to two flows each way (lanes), one
  * for requests and one for answers, so that an answer never waits behind a request that the
- * peer cannot accept yet. Both lanes together take 250 bytes per peer. link_open is given memory
+ * peer cannot accept yet. Both lanes together take 242 bytes per peer. link_open is given memory
  * for config.nodes peers; a peer's part is touched at the first message to it or from it.
  *
  * docs/wire.md, "How it becomes reliable" and "Long messages without a copy", says what happens

@@ -272,7 +272,7 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 	}
 	flow->tx.next++;
 	if (!(flow->tx.flags & TX_TIMER))
-		timer_first(link, flow);
+		timer_resend(link, flow);
 	link->transmitting = 1;
 	result = nic->ops->send(nic, &piece, 1, IN_RECORD | index);
 	link->transmitting = 0;
@@ -288,8 +288,10 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 void link_flush(struct link *link, uint64_t now)
 {
 	link->now = now;
-	while (link->n_delayed)
-		batch_release(link, &link->flows[link->delayed[0]]);
+	/* A flow that delays a message has frames under way, and so a timer. */
+	for (uint32_t index = link->timed; link->n_delayed && index != NO_FLOW;
+	     index = link->flows[index].timed_next)
+		batch_release(link, &link->flows[index]);
 	transmit(link);
 }
 

@@ -20,7 +20,6 @@ void peer_lose(struct link *link, uint32_t node, uint32_t theirs)
 		assembly[lane] = flow->rx.assembly;
 		stash[lane] = flow->rx.stash;
 		send[lane] = flow->tx.head;
-		timer_cancel(link, flow);
 		flow_reset(flow);
 		flow->mine += !theirs;
 		flow->mine += flow->mine == 0;

@@ -393,35 +393,13 @@ static void accept_frame(struct link *link, struct flow *flow)
 		reassemble_acknowledge(link, flow);
 }
 
-void reassemble_note_waiter(struct link *link, const struct flow *flow)
-{
-	uint32_t index = flow_index(link, flow);
-
-	for (uint32_t i = 0; i < link->n_waiters; i++)
-		if (link->waiters[i] == index)
-			return;
-	if (link->n_waiters < MOST_WAITERS)
-		link->waiters[link->n_waiters++] = index;
-}
-
-void reassemble_ack_waiters(struct link *link)
-{
-	for (uint32_t i = 0; i < link->n_waiters; i++) {
-		struct flow *flow = &link->flows[link->waiters[i]];
-
-		if (flow->rx.unacked && flow->rx.assembly == NO_RECORD && !flow->rx.refused)
-			frame_ack(link, flow);
-	}
-	link->n_waiters = 0;
-}
-
 void reassemble_payload_whole(struct link *link, struct flow *flow)
 {
 	if (!flow_waits(flow) || assembly_waits(assembly_at(link, flow->rx.assembly)))
 		return;
 	flow->rx.unacked++;
+	flow->rx.flags |= RX_WAITER;
 	accept_frame(link, flow);
-	reassemble_note_waiter(link, flow);
 }
 
 void reassemble(struct link *link, struct flow *flow, const struct wire *wire)
@@ -463,7 +441,7 @@ void reassemble(struct link *link, struct flow *flow, const struct wire *wire)
 	}
 	flow->rx.unacked += !wire->announce; /* an announcement counts when its payload is there */
 	flow->rx.arrived |= 1ULL << at;
-	accept_frame(link, flow);
 	if (wire->messages == 1 && !wire->announce && wire->bytes > LINK_FAST_BYTES)
-		reassemble_note_waiter(link, flow);
+		flow->rx.flags |= RX_WAITER;
+	accept_frame(link, flow);
 }

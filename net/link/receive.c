@@ -193,9 +193,9 @@ static inline void handle_short(struct link *link, struct flow *flow, const uint
 	flow->rx.expected++;
 	flow->rx.window--;
 	flow->rx.unacked++;
-	reassemble_acknowledge(link, flow);
 	if (payload > LINK_FAST_BYTES)
-		reassemble_note_waiter(link, flow);
+		flow->rx.flags |= RX_WAITER;
+	reassemble_acknowledge(link, flow);
 }
 
 /* The most frequent frames: a short message in order, or a bare acknowledgement, from a known

@@ -262,7 +262,7 @@ static int pump_flow(struct link *link)
 		result = send_frame(link, flow);
 	if (result == NIC_FULL)
 		return result;
-	link->ready_first = flow_ready_next(flow);
+	link->ready_first = flow->ready_next;
 	flow->flags &= (uint8_t)~FLOW_READY;
 	if (result)
 		flow_ready(link, flow);

@@ -63,7 +63,7 @@ FUNCTIONS = {
     "reassemble_acknowledge": "faults", "frame_acknowledge": "faults",
     "ack_cumulative": "faults", "apply_other_ack": "faults", "ack_is_valid": "faults",
     "other_ack_is_valid": "faults", "flow_is_cumulative": "faults", "flow_piggyback": "faults",
-    "is_current": "faults", "timer_by": "faults", "timer_move": "faults",
+    "is_current": "faults", "timer_by": "faults",
     "note_sent": "faults", "note_resent": "faults", "frame_ack": "faults",
     "send_end": "faults",
     "is_mine": "faults", "wire_fast_is_sealed": "faults", "learn": "faults", "receive": "faults",

@@ -237,7 +237,7 @@ TEST(aggregate_has_frames_of_one_node)
 		receive(p, bytes);
 		TOLD(p, "w");
 		CHECK_IS(counted(p, keyed ? LINK_FORGED : LINK_NONSENSE), 1);
-		CHECK_IS(link_figures(p->link).peer_bytes, 250);
+		CHECK_IS(link_figures(p->link).peer_bytes, 242);
 		probe_close(p, 1);
 	}
 }

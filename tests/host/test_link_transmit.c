@@ -486,6 +486,7 @@ TEST(link_says_sent_before_the_card_says_that_it_has_read)
 	CHECK(link_deadline(p.link) <= p.now + MS);
 	probe_complete(&p);
 	TOLD(&p, "F");
+	probe_pass(&p, 2 * LINK_FIRST_TIMEOUT);
 	CHECK_IS(link_deadline(p.link), LINK_NEVER);
 	probe_close(&p, 1);
 }

@@ -1,6 +1,6 @@
 /*
  * Invariants of a link between two calls: lists and counts agree, windows are within bounds, the
- * heap is ordered. An independent check of net/link/flow.h.
+ * lists of flows are complete. An independent check of net/link/flow.h.
  */
 #include "fuzz_frames.h"
 #include "../../../net/link/internal.h"
@@ -208,26 +208,19 @@ static void check_bulk(const struct link *link)
 	MUST(link->bulk_send.parts_out <= link->transmits.used);
 }
 
-/* Flows that delay messages for a batch, each listed once. Such a message is the last of its flow,
- * and waits for frames under way. */
-static void check_delayed(const struct link *link)
+/* A message that is delayed for a batch is the last of its flow, and waits for frames under way. */
+static void check_delayed(const struct link *link, const struct flow *flow)
 {
-	uint32_t n = 0;
+	const struct send *last = send_at(link, flow->tx.tail);
 
-	MUST(link->n_delayed <= MOST_DELAYED);
-	for (uint32_t i = 0; i < link->n_flows; i++)
-		n += !!(link->flows[i].flags & FLOW_DELAYED);
-	MUST(n == link->n_delayed);
-	for (uint32_t i = 0; i < link->n_delayed; i++) {
-		const struct flow *flow = &link->flows[link->delayed[i]];
-		const struct send *last = send_at(link, flow->tx.tail);
+	MUST(flow->tx.tail != NO_RECORD && last->unsignalled);
+	MUST(!is_before(last->first, flow->tx.next) && flow->tx.next != flow->tx.una);
+}
 
-		MUST(link->delayed[i] < link->n_flows && flow->flags & FLOW_DELAYED);
-		MUST(flow->tx.tail != NO_RECORD && last->unsignalled);
-		MUST(!is_before(last->first, flow->tx.next) && flow->tx.next != flow->tx.una);
-		for (uint32_t k = 0; k < i; k++)
-			MUST(link->delayed[k] != link->delayed[i]);
-	}
+/* A flow's timer: it is in the list, and link->due is not later. */
+static void check_timer(const struct link *link, const struct flow *flow, uint32_t at)
+{
+	MUST(flow->flags & FLOW_TIMED && !is_before(at, link->due));
 }
 
 /* Batches being sent, and batches that arrived early. */
@@ -252,7 +245,8 @@ static uint32_t batches_of(const struct link *link, const struct flow *flow)
 
 void link_check(const struct link *link)
 {
-	uint32_t assemblies = 0, stashes = 0, sends = 0, timers = 0, ready = 0, batches = 0;
+	uint32_t assemblies = 0, stashes = 0, sends = 0, timed = 0, ready = 0, delayed = 0,
+		 batches = 0;
 
 	for (uint32_t i = 0; i < link->n_flows; i++) {
 		const struct flow *flow = &link->flows[i];
@@ -264,22 +258,23 @@ void link_check(const struct link *link)
 		sends += flow->tx.sends;
 		batches += batches_of(link, flow);
 		ready += !!(flow->flags & FLOW_READY);
-		if (flow->heap_at == NO_FLOW) {
-			MUST(!(flow->tx.flags & TX_TIMER) && !(flow->rx.flags & RX_ACK_TIMER));
-			continue;
-		}
-		timers++;
-		MUST(flow->heap_at < link->n_heap && link->heap[flow->heap_at] == i);
-		MUST(!(flow->tx.flags & TX_TIMER) || !is_before(flow->tx.resend_at, flow->timer_at));
-		MUST(!(flow->rx.flags & RX_ACK_TIMER) || !is_before(flow->rx.ack_at, flow->timer_at));
+		timed += !!(flow->flags & FLOW_TIMED);
+		if (flow->tx.flags & TX_TIMER)
+			check_timer(link, flow, flow->tx.resend_at);
+		if (flow->rx.flags & RX_ACK_TIMER)
+			check_timer(link, flow, flow->rx.ack_at);
+		MUST(flow->tx.flags & TX_TIMER || flow->tx.next == flow->tx.una);
+		MUST(flow->rx.flags & RX_ACK_TIMER || flow->rx.unacked == 0);
+		delayed += !!(flow->flags & FLOW_DELAYED);
+		if (flow->flags & FLOW_DELAYED)
+			check_delayed(link, flow);
 	}
 	check_bulk(link);
-	check_delayed(link);
-	MUST(timers == link->n_heap);
-	for (uint32_t i = 1; i < link->n_heap; i++)
-		MUST(!is_before(link->flows[link->heap[i]].timer_at,
-				link->flows[link->heap[(i - 1) / 2]].timer_at));
-	for (uint32_t i = link->ready_first; i != NO_FLOW; i = flow_ready_next(&link->flows[i]))
+	MUST(delayed == link->n_delayed);
+	for (uint32_t i = link->timed; i != NO_FLOW; i = link->flows[i].timed_next)
+		MUST(timed-- > 0 && (link->flows[i].flags & FLOW_TIMED));
+	MUST(timed == 0);
+	for (uint32_t i = link->ready_first; i != NO_FLOW; i = link->flows[i].ready_next)
 		MUST(ready-- > 0 && (link->flows[i].flags & FLOW_READY));
 	MUST(ready == 0);
 	MUST(assemblies == link->assemblies.used && stashes == link->stashes.used);

@@ -167,8 +167,8 @@ typedef struct plain_put in_frame __attribute__((aligned(4)));
 /* This does what handle_short does. deliver_inline is inlined here, and the compiler drops its code
  * for all but puts. */
 __attribute__((flatten))
-int link_port_put(void *context, uint32_t node, const void *header, const void *payload,
-		  uint32_t bytes)
+void link_port_put(void *context, uint32_t node, const void *header, const void *payload,
+		   uint32_t bytes)
 {
 	struct frames *frames = context;
 	const struct process_view *view = frames->view;
@@ -185,13 +185,12 @@ int link_port_put(void *context, uint32_t node, const void *header, const void *
 	struct grant grant;
 
 	if (!frames_port_lock(frames->context))
-		return LINK_DROP;
+		return;
 	if (deliver_inline(frames->view, &message, payload, &grant, &none, 0) == DELIVER_OK)
 		frames->copied_in += grant.bytes;
 	frames_port_unlock(frames->context);
 	if (grant.upcall)
 		frames_port_upcall(frames->context);
-	return LINK_TAKE;
 }
 
 /* ---- messages in several frames ---- */

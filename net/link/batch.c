@@ -140,19 +140,10 @@ void batch_end(struct link *link, uint32_t index, int fail)
 
 /* ---- receiving ---- */
 
-int batch_deliver(struct link *link, struct flow *flow, const struct wire *wire)
+void batch_deliver(struct link *link, const struct flow *flow, const struct wire *wire)
 {
 	struct wire_walk walk = { .wire = wire };
 
-	while (wire_walk(&walk)) {
-		if (walk.n <= flow->rx.taken)
-			continue;
-		if (link_port_put(link->context, flow->node, walk.header, walk.payload,
-				  walk.bytes) == LINK_BUSY)
-			return LINK_BUSY;
-		flow->rx.taken++;
-		count(link, LINK_MESSAGES_IN);
-	}
-	flow->rx.taken = 0;
-	return LINK_TAKE;
+	while (wire_walk(&walk))
+		link_port_put(link->context, flow->node, walk.header, walk.payload, walk.bytes);
 }

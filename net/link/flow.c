@@ -31,7 +31,7 @@ void flow_reset(struct flow *flow)
 	flow->rx.assembly = flow->rx.stash = NO_RECORD;
 	flow->tx.sends = 0;
 	flow->tx.timeouts = 0;
-	flow->rx.unacked = flow->rx.taken = 0;
+	flow->rx.unacked = 0;
 	flow->tx.window = flow->rx.window = LINK_FIRST_WINDOW;
 	flow->tx.cwnd = LINK_MOST_WINDOW;
 	flow->flags &= FLOW_LANE | FLOW_READY | FLOW_TIMED;

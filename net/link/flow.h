@@ -81,7 +81,6 @@ struct flow_rx {
 	uint8_t  window;           /* receive window: frames from `expected` on that the peer may
 	                              send */
 	uint8_t  unacked;          /* frames received since the last acknowledgement */
-	uint8_t  taken;            /* messages of the batch `expected` that the user has accepted */
 	uint8_t  flags;            /* enum rx_flag */
 };
 

@@ -83,8 +83,8 @@ uint32_t batch_pieces(const struct link *link, const struct send *send, struct w
 		      struct nic_piece *pieces);
 /* The messages of a batch behind the first one are acknowledged or have failed. */
 void batch_end(struct link *link, uint32_t batch, int fail);
-/* Deliver a batch to the user. LINK_BUSY: the user was busy at one of its messages. */
-int batch_deliver(struct link *link, struct flow *flow, const struct wire *wire);
+/* Deliver a batch to the user. */
+void batch_deliver(struct link *link, const struct flow *flow, const struct wire *wire);
 
 /* ---- frame.c ---- */
 

@@ -172,9 +172,9 @@ struct link;
 int link_port_whole(void *context, uint32_t node, uint32_t lane, const void *header,
 		    const void *payload, uint32_t bytes);
 /* The same for a plain put: a request with a header of LINK_PUT_BYTES and at most LINK_FAST_BYTES
- * of payload. */
-int link_port_put(void *context, uint32_t node, const void *header, const void *payload,
-		  uint32_t bytes);
+ * of payload. The user cannot be busy for it. */
+void link_port_put(void *context, uint32_t node, const void *header, const void *payload,
+		   uint32_t bytes);
 /* Another message begins. After LINK_TAKE link_port_data and link_port_end follow; after
  * LINK_DROP neither does. LINK_BUSY: it begins again later. */
 int link_port_begin(void *context, uint32_t node, uint32_t lane, const void *header,

@@ -21,22 +21,17 @@ static uint32_t alloc_share(struct record_pool *records, uint32_t has)
  * other nodes use all records. */
 static int deliver(struct link *link, struct flow *flow, const struct wire *wire)
 {
-	int is_batch = wire->messages > 1, verdict;
-
-	if (is_batch)
-		verdict = batch_deliver(link, flow, wire);
-	else if (wire->puts)
-		verdict = link_port_put(link->context, flow->node, wire->message, wire->payload,
-					wire->bytes);
-	else
-		verdict = link_port_whole(link->context, flow->node, flow_lane(flow),
-					  wire->message, wire->payload, wire->bytes);
-	bulk_note_data(link, flow, wire->bytes); /* of a refused batch, some may be written */
-	if (verdict == LINK_BUSY) {
+	bulk_note_data(link, flow, wire->bytes);
+	if (wire->messages > 1) {
+		batch_deliver(link, flow, wire);
+	} else if (wire->puts) {
+		link_port_put(link->context, flow->node, wire->message, wire->payload, wire->bytes);
+	} else if (link_port_whole(link->context, flow->node, flow_lane(flow), wire->message,
+				   wire->payload, wire->bytes) == LINK_BUSY) {
 		count(link, LINK_REFUSED);
 		return REFUSED;
 	}
-	link->counters[LINK_MESSAGES_IN] += !is_batch;
+	link->counters[LINK_MESSAGES_IN] += wire->messages;
 	flow->rx.begun++;
 	return ACCEPTED;
 }

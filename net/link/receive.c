@@ -175,15 +175,13 @@ static inline void handle_short(struct link *link, struct flow *flow, const uint
 				uint32_t header, uint32_t payload)
 {
 	const uint8_t *message = frame + LINK_FRAME_BYTES;
-	int verdict;
 
 	flow_count_sender(link, flow);
 	bulk_note_data(link, flow, payload);
-	verdict = header == WIRE_PUT_DATA ?
-		link_port_put(link->context, flow->node, message, frame + header, payload) :
-		link_port_whole(link->context, flow->node, flow_lane(flow), message, frame + header,
-				payload);
-	if (verdict == LINK_BUSY) {
+	if (header == WIRE_PUT_DATA) {
+		link_port_put(link->context, flow->node, message, frame + header, payload);
+	} else if (link_port_whole(link->context, flow->node, flow_lane(flow), message,
+				   frame + header, payload) == LINK_BUSY) {
 		count(link, LINK_REFUSED);
 		reassemble_refuse(link, flow, flow->rx.expected);
 		return;

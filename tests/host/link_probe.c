@@ -27,13 +27,10 @@ static uint64_t id_of(const void *header)
 	return id;
 }
 
-static int on_put(void *context, uint32_t node, const void *header, const void *bytes, uint32_t n)
+static void on_put(void *context, uint32_t node, const void *header, const void *bytes, uint32_t n)
 {
 	(void)bytes;
-	if (is_busy(context))
-		return LINK_BUSY;
 	note(context, (struct note){ 'p', node, LINK_REQUESTS, id_of(header), 0, n });
-	return LINK_TAKE;
 }
 
 static int on_whole(void *context, uint32_t node, uint32_t lane, const void *header,

@@ -28,8 +28,8 @@ static const struct link_user *user_of(const void *context)
 FORWARD(int, whole, (void *context, uint32_t node, uint32_t lane, const void *header,
 		     const void *payload, uint32_t bytes),
 	context, node, lane, header, payload, bytes)
-FORWARD(int, put, (void *context, uint32_t node, const void *header, const void *payload,
-		   uint32_t bytes),
+FORWARD(void, put, (void *context, uint32_t node, const void *header, const void *payload,
+		    uint32_t bytes),
 	context, node, header, payload, bytes)
 FORWARD(int, begin, (void *context, uint32_t node, uint32_t lane, const void *header,
 		     uint64_t length, struct link_target *target),

@@ -13,8 +13,8 @@ struct link_user {
 	const struct link_user *self;  /* this table; identifies a context as a test's */
 	int (*whole)(void *context, uint32_t node, uint32_t lane, const void *header,
 		     const void *payload, uint32_t bytes);
-	int (*put)(void *context, uint32_t node, const void *header, const void *payload,
-		   uint32_t bytes);
+	void (*put)(void *context, uint32_t node, const void *header, const void *payload,
+		    uint32_t bytes);
 	int (*begin)(void *context, uint32_t node, uint32_t lane, const void *header,
 		     uint64_t length, struct link_target *target);
 	void (*data)(void *context, struct link_target *target, uint64_t at,

@@ -1,6 +1,6 @@
 /*
  * Batches: which short messages are sent together and when, how they end when the peer is lost, and
- * how they are received: early, repeated, and by a busy user.
+ * how they are received: early and repeated.
  */
 #include <string.h>
 #include "link_probe.h"
@@ -404,56 +404,6 @@ TEST(batch_that_comes_early_is_kept)
 	TOLD(&p, "w");
 	give_batch(&p, 1, 10, 4, 64);
 	TOLD(&p, "ppppppppp");
-	probe_close(&p, 1);
-}
-
-TEST(batch_goes_on_where_the_user_was_busy)
-{
-	for (int early = 0; early < 2; early++)
-		for (int at = 1; at <= 6; at++) {
-			struct wire wire = probe_data(0, 8, 0);
-			const struct wire *told;
-			struct probe p;
-
-			open_wide(&p);
-			if (early)
-				give_batch(&p, 1, 10, 6, 8);
-			p.busy = at + early;            /* when this message arrives */
-			if (early)
-				probe_give(&p, 1, &wire, 9);
-			else
-				give_batch(&p, 0, 10, 6, 8);
-			CHECK_IS(strlen(probe_story(&p)), at - 1 + early);
-			CHECK_IS(link_counter(p.link, LINK_REFUSED), 1);
-			probe_pass(&p, 1 * MS);
-			told = probe_next(&p);
-			while (told && !told->again)
-				told = probe_next(&p);
-			CHECK(told && told->again && told->ack == (uint32_t)early && told->refused == 1);
-			give_batch(&p, (uint32_t)early, 10, 6, 8);
-			CHECK_IS(strlen(probe_story(&p)), 6 - (at - 1));
-			check_ids(&p, 9u + (uint32_t)at, 7u - (uint32_t)at);
-			CHECK_IS(link_counter(p.link, LINK_MESSAGES_IN), 6 + early);
-			/* the next batch: from its start */
-			give_batch(&p, 1u + (uint32_t)early, 20, 3, 8);
-			TOLD(&p, "ppp");
-			probe_close(&p, 1);
-		}
-}
-
-TEST(batch_of_another_life_begins_anew)
-{
-	struct probe p;
-
-	open_wide(&p);
-	p.busy = 3;
-	give_batch(&p, 0, 10, 6, 8);
-	TOLD(&p, "pp");
-	link_ended(p.link, p.now, 1, 0);
-	TOLD(&p, "l");
-	p.life = PROBE_LIFE + 1;
-	give_batch(&p, 0, 10, 6, 8);
-	TOLD(&p, "pppppp");
 	probe_close(&p, 1);
 }
 

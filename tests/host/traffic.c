@@ -141,33 +141,34 @@ static void received(struct traffic_node *n, uint32_t number, uint32_t node, uin
 }
 
 /* A whole message with a header of `size` bytes. */
-static int take(void *context, uint32_t node, uint32_t lane, const void *header, uint32_t size,
-		const void *payload, uint32_t bytes)
+static void take(struct traffic_node *n, uint32_t node, uint32_t lane, const void *header,
+		 uint32_t size, const void *payload, uint32_t bytes)
 {
-	struct traffic_node *n = context;
 	uint32_t number;
 
-	if (happens(n->traffic, n->traffic->config.busy))
-		return LINK_BUSY;
 	if (is_stranger(n->traffic, node))
-		return LINK_TAKE;
+		return;
 	number = check_header(n, node, lane, header, size, bytes);
 	if (memcmp(payload, n->traffic->pattern + place_of(n->traffic, number), bytes))
 		wrong(n->traffic, "wrong bytes", number, n->node);
 	received(n, number, node, lane);
-	return LINK_TAKE;
 }
 
 static int on_whole(void *context, uint32_t node, uint32_t lane, const void *header,
 		    const void *payload, uint32_t bytes)
 {
-	return take(context, node, lane, header, LINK_HEADER_BYTES, payload, bytes);
+	struct traffic_node *n = context;
+
+	if (happens(n->traffic, n->traffic->config.busy))
+		return LINK_BUSY;
+	take(n, node, lane, header, LINK_HEADER_BYTES, payload, bytes);
+	return LINK_TAKE;
 }
 
-static int on_put(void *context, uint32_t node, const void *header, const void *payload,
-		  uint32_t bytes)
+static void on_put(void *context, uint32_t node, const void *header, const void *payload,
+		   uint32_t bytes)
 {
-	return take(context, node, LINK_REQUESTS, header, LINK_PUT_BYTES, payload, bytes);
+	take(context, node, LINK_REQUESTS, header, LINK_PUT_BYTES, payload, bytes);
 }
 
 static struct payload *new_payload(struct traffic_node *n, uint64_t length)

@@ -10,7 +10,8 @@
  *   after LINK_BATCH_DELAY ns at the latest.
  *
  * The first message is in its record as if it were alone, and is sent so if no other joins it.
- * The messages behind it are in a struct batch, in the layout of the wire. A message can also join
+ * Then its payload is copied to a struct batch, where the others follow in the layout of the wire.
+ * A message can also join
  * others that are no longer delayed but have not left, as the window is closed or the card full.
  * This is Nagle's algorithm with one addition: a user that waits does not wait for a timer.
  */
@@ -30,8 +31,8 @@ static struct batch *batch_of(const struct link *link, const struct send *send)
 /* Payload bytes of the frame of this message, with those that have joined it. */
 static uint32_t bytes_of(const struct link *link, const struct send *send)
 {
-	return wire_padded((uint32_t)send->length) +
-	       (send->unsignalled == UNSIGNALLED_BATCH ? batch_of(link, send)->bytes : 0);
+	return send->unsignalled == UNSIGNALLED_BATCH ? batch_of(link, send)->bytes :
+		wire_padded((uint32_t)send->length);
 }
 
 static int is_full(const struct link *link, const struct send *send)
@@ -49,9 +50,9 @@ uint8_t *batch_room(const struct link *link, const struct flow *flow)
 
 	if (!send->unsignalled || is_before(send->first, flow->tx.next) || is_full(link, send))
 		return 0;
-	if (send->unsignalled == UNSIGNALLED_BATCH)
-		return batch_of(link, send)->room + batch_of(link, send)->bytes + WIRE_ENTRY;
-	return link->batches.free == NO_RECORD ? 0 : batch_of(link, send)->room + WIRE_ENTRY;
+	if (send->unsignalled == UNSIGNALLED_ALONE && link->batches.free == NO_RECORD)
+		return 0;
+	return batch_of(link, send)->room + bytes_of(link, send) + WIRE_ENTRY;
 }
 
 /* Write zeros behind a payload, up to a multiple of 8 bytes. */
@@ -73,8 +74,9 @@ int batch_add(struct link *link, struct flow *flow, uint32_t bytes)
 		send->batch = (uint16_t)record_alloc(&link->batches);
 		send->unsignalled = UNSIGNALLED_BATCH;
 		batch->messages = 1;
-		batch->bytes = 0;
-		pad(send->message.payload, (uint32_t)send->length);
+		batch->bytes = (uint16_t)wire_padded((uint32_t)send->length);
+		port_copy(batch->room, send->message.payload, send->length);
+		pad(batch->room, (uint32_t)send->length);
 		count(link, LINK_BATCHES);
 	}
 	entry = batch->room + batch->bytes;
@@ -109,24 +111,18 @@ void batch_release(struct link *link, struct flow *flow)
 	flow_ready(link, flow);
 }
 
-uint32_t batch_pieces(const struct link *link, const struct send *send, struct wire *wire,
-		      struct nic_piece *pieces)
+struct nic_piece batch_payload(const struct link *link, const struct send *send, struct wire *wire)
 {
 	const struct batch *batch = batch_of(link, send);
-	uint32_t first = wire_padded((uint32_t)send->length);
 
 	wire->messages = batch->messages;
-	wire->bytes = first + batch->bytes;
-	/* a card must not be given an empty piece */
-	pieces[0] = (struct nic_piece){ send->message.payload, first };
-	pieces[!!first] = (struct nic_piece){ batch->room, batch->bytes };
-	return 1 + !!first;
+	wire->bytes = batch->bytes;
+	return (struct nic_piece){ batch->room, batch->bytes };
 }
 
-void batch_end(struct link *link, uint32_t index, int fail)
+void batch_end(struct link *link, uint32_t index, uint32_t at, int fail)
 {
 	struct batch *batch = batch_at(link, index);
-	uint32_t at = 0;
 
 	link->counters[fail ? LINK_FAILED_OUT : LINK_MESSAGES_OUT] += batch->messages - 1u;
 	while (fail && at < batch->bytes) {

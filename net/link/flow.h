@@ -161,8 +161,8 @@ static inline uint8_t *send_frame_at(const struct send *send)
 	return (uint8_t *)send->message.frame + (send->unsignalled ? WIRE_DATA - WIRE_PUT_DATA : 0);
 }
 
-/* The messages of a batch behind the first one, each with its entry, in the layout of the wire.
- * In a batch that arrived early the first message's payload is here, too. */
+/* The payload of a batch, in the layout of the wire: of its first message, then the others, each
+ * with its entry and header. */
 struct batch {
 	uint16_t next;             /* free: next free record */
 	uint16_t messages;         /* the first one included */

@@ -145,7 +145,8 @@ uint32_t frame_make(struct link *link, struct flow *flow, const struct send *sen
 		wire.bytes = send->tail;
 		n = gather(link, send, send->length - send->tail, wire.bytes, pieces);
 	} else if (send->unsignalled == UNSIGNALLED_BATCH) {
-		n = (int)batch_pieces(link, send, &wire, pieces + 1);
+		pieces[1] = batch_payload(link, send, &wire);
+		n = 1;
 	} else {
 		wire.offset = (uint64_t)(sequence - send->first) * send->fragment;
 		wire.bytes = send->length - wire.offset < send->fragment ?

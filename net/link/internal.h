@@ -78,11 +78,12 @@ static inline int batch_is_delayed(const struct flow *flow)
 }
 /* End the delay of a flow's messages, if there is one. */
 void batch_release(struct link *link, struct flow *flow);
-/* Set the fields of a batch's frame, and pieces for its payload; returns how many. */
-uint32_t batch_pieces(const struct link *link, const struct send *send, struct wire *wire,
-		      struct nic_piece *pieces);
-/* The messages of a batch behind the first one are acknowledged or have failed. */
-void batch_end(struct link *link, uint32_t batch, int fail);
+/* Set the fields of a batch's frame; returns its payload. */
+struct nic_piece batch_payload(const struct link *link, const struct send *send,
+			       struct wire *wire);
+/* The messages of a batch behind the first one, which begin at `at`, are acknowledged or have
+ * failed. */
+void batch_end(struct link *link, uint32_t batch, uint32_t at, int fail);
 /* Deliver a batch to the user. */
 void batch_deliver(struct link *link, const struct flow *flow, const struct wire *wire);
 

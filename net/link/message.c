@@ -317,6 +317,7 @@ static void release(struct link *link, uint32_t index)
 {
 	struct send *send = send_at(link, index);
 	uint32_t batch = send->unsignalled == UNSIGNALLED_BATCH ? send->batch : NO_RECORD;
+	uint32_t first = wire_padded((uint32_t)send->length);
 	int fail = send->fail;
 
 	link->sends_used[send->lane]--;
@@ -324,7 +325,7 @@ static void release(struct link *link, uint32_t index)
 	if (!send->reported)
 		report_end(link, send, fail);
 	if (batch != NO_RECORD)
-		batch_end(link, batch, fail);
+		batch_end(link, batch, first, fail);
 }
 
 /* Success is reported at once: the acknowledging frame may carry the peer's answer, and the user

@@ -35,8 +35,7 @@ void flow_reset(struct flow *flow)
 	flow->tx.window = flow->rx.window = LINK_FIRST_WINDOW;
 	flow->tx.cwnd = LINK_MOST_WINDOW;
 	flow->flags &= FLOW_LANE | FLOW_READY | FLOW_TIMED;
-	flow->tx.flags &= TX_MEASURED;
-	flow->rx.flags = 0;
+	flow->tx.flags = flow->rx.flags = 0;
 }
 
 struct flow *flow_open(struct link *link, uint32_t node, enum link_lane lane)

@@ -30,8 +30,7 @@ typedef uint64_t frame_word __attribute__((aligned(4)));
 
 enum tx_flag {
 	TX_TIMER    = 0x01,        /* the retransmission timer runs, until resend_at */
-	TX_TIMED    = 0x02,        /* a round trip is being measured */
-	TX_MEASURED = 0x04         /* srtt and rttvar are valid */
+	TX_TIMED    = 0x02         /* a round trip is being measured */
 };
 
 /* The sending half of a flow. Written by message.c, transmit.c, ack.c, timer.c and clock.c, by
@@ -47,7 +46,8 @@ struct flow_tx {
 	                              una - LOSSLESS_FRAMES (ack.c) */
 	uint32_t timed_at;         /* when the frame `timed` was sent */
 	uint32_t resend_at;        /* when the retransmission timer expires */
-	uint16_t srtt, rttvar;     /* smoothed round trip and its deviation, in 8 units */
+	uint16_t srtt, rttvar;     /* smoothed round trip and its deviation, in 8 units; srtt is 0
+	                              until one is measured */
 	uint16_t head, tail;       /* first and last message being sent */
 	uint16_t unsent;           /* the message of frame `next`, or NO_RECORD */
 	uint16_t sends;            /* messages being sent */

@@ -25,10 +25,8 @@ void timer_measure(struct flow *flow, uint32_t trip)
 {
 	uint32_t sample = trip >> TRIP_SHIFT, differs;
 
-	if (sample > UINT16_MAX)
-		sample = UINT16_MAX;
-	if (!(flow->tx.flags & TX_MEASURED)) {
-		flow->tx.flags |= TX_MEASURED;
+	sample = sample < 1 ? 1 : sample > UINT16_MAX ? UINT16_MAX : sample;
+	if (!flow->tx.srtt) {
 		flow->tx.srtt = (uint16_t)sample;
 		flow->tx.rttvar = (uint16_t)(sample / 2);
 		return;
@@ -44,7 +42,7 @@ static uint32_t timeout_of(const struct flow *flow)
 {
 	uint32_t timeout = units(LINK_FIRST_TIMEOUT);
 
-	if (flow->tx.flags & TX_MEASURED)
+	if (flow->tx.srtt)
 		timeout = ((flow->tx.srtt + 4u * flow->tx.rttvar) << TRIP_SHIFT) +
 			  units(LINK_ACK_DELAY);
 	if (timeout < units(LINK_LEAST_TIMEOUT))

@@ -15,6 +15,8 @@
  * move would carry it to a place where nothing but the part belongs. So if another node has written
  * anything since the buffer was posted, nothing is moved: all buffers are withdrawn, and the parts
  * come again.
+ * A lost part that is longer than a posted buffer, of another message, could land there and be lost
+ * again. Then, too, all buffers are withdrawn, and the parts come again in order.
  * A frame that is not an expected part leaves its buffer free. If the buffer's own part has arrived
  * in another buffer, it is moved here; otherwise the buffer is posted again.
  */
@@ -90,6 +92,30 @@ static void withdraw(struct link *link, int sent)
 	}
 }
 
+static uint32_t buffer_bytes(const struct link *link, const struct buffer *buffer)
+{
+	return part_bytes(assembly_at(link, buffer->assembly), buffer->part);
+}
+
+/* Whether one of the last `n` posted buffers is too short for the part of this one. */
+static int is_too_long(const struct link *link, const struct buffer *buffer, uint32_t n)
+{
+	const struct bulk *bulk = &link->bulk;
+	uint32_t bytes = buffer_bytes(link, buffer);
+
+	for (uint32_t i = bulk->posted - n; i != bulk->posted; i++)
+		if (buffer_bytes(link, &bulk->buffers[bulk->ring[i % BULK_POSTED]]) < bytes)
+			return 1;
+	return 0;
+}
+
+/* Do without the parts that have arrived and are not in place in order: all come again. */
+static void give_back(struct link *link)
+{
+	withdraw(link, 1);
+	link->bulk.lossy = LOSSY_PARTS;
+}
+
 /* Grant missing parts again: those known to have been sent before the part of buffer number
  * `than`. `again`: the sender shall also send parts that it has sent before. */
 static void grant_again(struct link *link, uint32_t than, int again)
@@ -101,6 +127,10 @@ static void grant_again(struct link *link, uint32_t than, int again)
 		struct buffer *buffer = buffer_of(bulk, number);
 
 		if (buffer->at == PART_MISSING && !is_before(than, buffer->after)) {
+			if (again && is_too_long(link, buffer, posted(bulk) > 0)) {
+				give_back(link);
+				return;
+			}
 			if (again)
 				buffer->after = bulk->next;
 			continue;
@@ -122,9 +152,14 @@ static void grant_all_again(struct link *link, int again)
 /* Let the first missing part be sent again. */
 static void resend_first(struct link *link)
 {
-	uint32_t number = first_missing(&link->bulk);
+	struct bulk *bulk = &link->bulk;
+	uint32_t number = first_missing(bulk);
 
-	if (number != link->bulk.next)
+	if (number == bulk->next)
+		return;
+	if (is_too_long(link, buffer_of(bulk, number), posted(bulk)))
+		give_back(link);
+	else
 		bulk_send_grant(link, number, number + 1, 1);
 }
 
@@ -206,13 +241,6 @@ static int is_spoilt(const struct bulk *bulk)
 			return 1;
 	}
 	return 0;
-}
-
-/* Do without misplaced parts: all come again. */
-static void give_back(struct link *link)
-{
-	withdraw(link, 1);
-	link->bulk.lossy = LOSSY_PARTS;
 }
 
 /* ---- what lands ---- */

@@ -78,15 +78,26 @@ static uint16_t *list_at(struct link *link, uint32_t index)
 	return at;
 }
 
-/* Put a message into the list. Parts to be sent again come first: if a part that was granted later
- * arrived before them, the receiver would take them for lost. */
+/* Whether the parts of one message are sent before those of another one in the list. Parts to be sent
+ * again come first, in the order of their flow, which is that of their buffers: if a part that was
+ * granted later arrived before them, the receiver would take them for lost. */
+static int comes_before(const struct send *one, const struct send *other)
+{
+	int again = one->again < one->again_until;
+
+	if (again != (other->again < other->again_until))
+		return again;
+	return again && one->flow == other->flow && is_before(one->first, other->first);
+}
+
+/* Put a message into the list. */
 static void enqueue(struct link *link, uint32_t index)
 {
 	struct send *send = send_at(link, index);
 	uint16_t *at = &link->bulk_send.first;
 
-	if (send->again == send->again_until)
-		at = list_at(link, NO_RECORD);
+	while (*at != NO_RECORD && !comes_before(send, send_at(link, *at)))
+		at = &send_at(link, *at)->bulk_next;
 	send->bulk_next = *at;
 	*at = (uint16_t)index;
 }

@@ -92,6 +92,7 @@ TEST(bulk_is_repaired)
 
 	network.loss = 50000;
 	config.unplaceable = 0;
+	config.fixed = 262144;         /* in parts of the same length */
 	traffic_open(&t, &config, &network);
 	traffic_start(&t);
 	CHECK_IS(traffic_run(&t, ~0u), 1);
@@ -139,6 +140,20 @@ TEST(bulk_parts_fit_both_cards)
 	CHECK_IS(t.failed, 0);
 	CHECK(traffic_count(&t, LINK_COPIED) > 0);
 	CHECK_IS(traffic_close(&t), 0);
+}
+
+/* Messages of many lengths, and so with parts of many lengths. */
+TEST(bulk_of_any_length_is_repaired_soon)
+{
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		struct traffic_config config = usual(2, 900, seed);
+		struct netsim_config network = netsim_defaults(2, seed);
+
+		network.loss = 50000;
+		config.unplaceable = 0;
+		config.most_time = 3000000000ull;
+		all_arrive(&config, &network);
+	}
 }
 
 /* Simulated time of a stream that loses so many frames per million. */

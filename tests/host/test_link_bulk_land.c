@@ -353,7 +353,8 @@ TEST(link_bears_parts_that_come_twice)
 }
 
 /*
- * A part that is too long for the buffer in which it lands is granted again. A short one is moved.
+ * A part that is too long for the buffer in which it lands is not taken. Sent again, it would land in
+ * that buffer again, so all parts come again in order.
  */
 TEST(link_takes_no_part_that_was_cut)
 {
@@ -371,10 +372,14 @@ TEST(link_takes_no_part_that_was_cut)
 	end.again = 1;
 	land(p, PEER, &end);                             /* where it belongs */
 	land_part(p, 1, 1, 0);
+	CHECK_IS(link_counter(p->link, LINK_WITHDRAWN), 1);
+	granted(p, 1, 0, 1, 2);
+	CHECK_IS(last_grant(p)->reach, 1);
 	TOLD(p, "bb");
-	land_part(p, 1, 0, 1);                           /* in 100 bytes again */
-	TOLD(p, "de");
+	land(p, PEER, &end);
+	TOLD(p, "e");
 	land_part(p, 1, 0, 1);
+	land_part(p, 1, 1, 1);
 	TOLD(p, "e");
 	CHECK_IS(card.memory[PART], 1);
 	CHECK_IS(card.memory[p->apart], 100);

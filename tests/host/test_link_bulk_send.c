@@ -143,6 +143,33 @@ TEST(link_sends_again_before_others)
 	probe_close(p, 1);
 }
 
+/* One grant of parts of two messages, which were sent before: they are sent in that order. */
+TEST(link_sends_again_in_the_order_of_messages)
+{
+	struct probe *p = announced();
+	struct wire wire = grant(0, 0, 5);
+
+	CHECK_IS(probe_send(p, PEER, 5 * 4096, 10), LINK_OK);
+	link_flush(p->link, p->now);
+	wire.reach = 1;
+	probe_give(p, PEER, &wire, 0);
+	CHECK_IS(sent_of(p, WIRE_KIND_BULK), 10);
+	bulk_says = NIC_FULL;
+	wire = grant(1, 3, 5);
+	wire.reach = 1;
+	wire.parts = 2;                                  /* of message 1 */
+	probe_give(p, PEER, &wire, 0);
+	bulk_says = NIC_OK;
+	probe_pass(p, 5000000);
+	CHECK_IS(sent_of(p, WIRE_KIND_BULK), 14);
+	for (uint32_t i = 0; i < 4; i++) {
+		CHECK_IS(p->sent[12 + i].sequence, i / 2);
+		CHECK_IS(p->sent[12 + i].part, i < 2 ? 3 + i : i - 2);
+	}
+	link_ended(p->link, p->now, PEER, 0);
+	probe_close(p, 1);
+}
+
 /* Nodes 2 and 3 have granted parts while the card was full, and node 1 grants AGAIN each time that a
  * part has left. The parts leave in turns. */
 TEST(link_sends_parts_to_all_receivers_in_turns)

@@ -33,9 +33,9 @@ enum tx_flag {
 	TX_TIMED    = 0x02         /* a round trip is being measured */
 };
 
-/* The sending half of a flow. Written by message.c, transmit.c, ack.c, timer.c and clock.c, by
- * and by receive.c when the peer's incarnation becomes known; flow_reset
- * resets both halves. The first frame of the maps is una. */
+/* The sending half of a flow. Written by message.c, transmit.c, ack.c, timer.c and clock.c, and by
+ * receive.c when the peer's incarnation becomes known; flow_reset resets both halves. The first frame
+ * of the maps is una. */
 struct flow_tx {
 	frame_map sacked;          /* frames that have arrived; bit 0: frame una is an announcement
 	                              that has arrived and waits for its payload */
@@ -66,8 +66,8 @@ enum rx_flag {
 	                              memory of its message: it is due before a halt at the latest */
 };
 
-/* The receiving half of a flow. Written by receive.c, reassemble.c, batch.c and timer.c, by frame.c
- * and message.c when a frame acknowledges, and by bulk.c when a deferred acknowledgement is due. */
+/* The receiving half of a flow. Written by receive.c, reassemble.c and timer.c, by frame.c and
+ * message.c when a frame acknowledges, and by bulk.c when a deferred acknowledgement is due. */
 struct flow_rx {
 	frame_map arrived;         /* bit i: frame expected + i has arrived; bit 0: and is an
 	                              announcement that waits for its payload */

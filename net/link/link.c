@@ -119,7 +119,7 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	at = pool(&link->stashes, at, sizeof(struct stash), config->stashes);
 	at = pool(&link->transmits, at, sizeof(struct transmit), config->transmits);
 	at = pool(&link->batches, at, sizeof(struct batch), config->batches);
-	bulk_open(link, bulk, at);
+	bulk_open(link, config->announce ? bulk : 0, at);
 	return link;
 }
 

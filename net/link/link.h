@@ -212,7 +212,8 @@ uint64_t link_bytes(const struct link_config *config);
  * passes their callbacks on: of the ordinary card to link_receive and link_transmitted, of the bulk
  * card to link_landed and link_transmitted. The bulk card is used for granted payload, in both
  * directions. It has post and withdraw and carries nothing else; all nodes' bulk cards have the
- * same number. Without one (null) the link announces nothing, and copies what its peers announce.
+ * same number. Without one (null), or without config.announce, the link announces nothing, and
+ * copies what its peers announce.
  * All senders share the ordinary card's receive ring as their windows. Null: the configuration is
  * invalid, or the MTU of the ordinary card is too small. */
 struct link *link_open(void *memory, const struct link_config *config, struct nic *nic,

@@ -29,10 +29,15 @@ static const struct nic_ops ops = { .name = "bulk", .post = post, .withdraw = wi
 
 void bulk_start(struct probe *p, struct bulk_card *card)
 {
+	bulk_start_with(p, card, 4096);
+}
+
+void bulk_start_with(struct probe *p, struct bulk_card *card, uint32_t announce)
+{
 	*card = (struct bulk_card){ .nic = { .ops = &ops, .mtu = 8192, .ring = 16 } };
 	wire_address(card->nic.address, 0, 1);
 	probe_open(p);
-	p->config.announce = 4096;
+	p->config.announce = announce;
 	p->place = card->memory;
 	p->bulk = &card->nic;
 	probe_start(p);

@@ -17,8 +17,9 @@ struct bulk_card {
 	uint8_t memory[PLACE];               /* where long messages go; initially 0 */
 };
 
-/* Open and start a probe with this card. */
+/* Open and start a probe with this card; also with another link_config.announce. */
 void bulk_start(struct probe *p, struct bulk_card *card);
+void bulk_start_with(struct probe *p, struct bulk_card *card, uint32_t announce);
 /* The buffers that the card has now. */
 uint32_t bulk_buffers(const struct bulk_card *card);
 

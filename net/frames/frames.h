@@ -46,10 +46,10 @@ uint64_t frames_bytes(const struct link_config *config, const struct block_limit
 
 /*
  * Connect the view's process to its cards, in `memory` (64-byte aligned). Sets the cards' context
- * and callbacks. With a bulk card (`bulk` may be null) the payload of long messages is received
- * without a copy; either all nodes have a bulk card or none has. `context` is the argument of the
- * port functions. Null: as link_open. All processes of the job have the same pid, uid and jid, as
- * plain puts do not carry them.
+ * and callbacks. With a bulk card (`bulk` may be null) and config->announce the payload of long
+ * messages is received without a copy; either all nodes have a bulk card or none has. `context` is
+ * the argument of the port functions. Null: as link_open. All processes of the job have the same
+ * pid, uid and jid, as plain puts do not carry them.
  */
 struct frames *frames_open(void *memory, const struct link_config *config, struct nic *nic,
 			   struct nic *bulk, struct process_view *view, void *context);

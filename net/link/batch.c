@@ -11,9 +11,9 @@
  *
  * The first message is in its record as if it were alone, and is sent so if no other joins it.
  * Then its payload is copied to a struct batch, where the others follow in the layout of the wire.
- * A message can also join
- * others that are no longer delayed but have not left, as the window is closed or the card full.
- * This is Nagle's algorithm with one addition: a user that waits does not wait for a timer.
+ * A message can also join others that are no longer delayed but have not left, as the window is
+ * closed or the card full. This is Nagle's algorithm with one addition: a user that waits does not
+ * wait for a timer.
  */
 #include "internal.h"
 #include "../port.h"

@@ -15,8 +15,8 @@
  * move would carry it to a place where nothing but the part belongs. So if another node has written
  * anything since the buffer was posted, nothing is moved: all buffers are withdrawn, and the parts
  * come again.
- * A lost part that is longer than a posted buffer, of another message, could land there and be lost
- * again. Then, too, all buffers are withdrawn, and the parts come again in order.
+ * A lost part that is longer than the last posted buffer would be cut there, and lost again. Then, too,
+ * all buffers are withdrawn, and the parts come again in order.
  * A frame that is not an expected part leaves its buffer free. If the buffer's own part has arrived
  * in another buffer, it is moved here; otherwise the buffer is posted again.
  */
@@ -109,15 +109,17 @@ static int is_too_long(const struct link *link, const struct buffer *buffer, uin
 	return 0;
 }
 
-/* Do without the parts that have arrived and are not in place in order: all come again. */
+/* Do without the parts that are not in place, or behind one that is not: all come again. */
 static void give_back(struct link *link)
 {
+	advance(link);
 	withdraw(link, 1);
 	link->bulk.lossy = LOSSY_PARTS;
 }
 
 /* Grant missing parts again: those known to have been sent before the part of buffer number
- * `than`. `again`: the sender shall also send parts that it has sent before. */
+ * `than`. `again`: the sender shall also send parts that it has sent before. If one of them is too
+ * long for the last posted buffer, where it may land, all buffers are given back instead. */
 static void grant_again(struct link *link, uint32_t than, int again)
 {
 	struct bulk *bulk = &link->bulk;

@@ -242,7 +242,8 @@ static inline int memory_is_shared(const struct memory *one, const struct memory
 	return one->low < other->high && other->low < one->high;
 }
 
-/* A receive buffer: the final memory of one part. The card has it, or one part is in it. */
+/* A receive buffer: the final memory of one part. The card has it, or one part is in it; unless the
+ * parts come by the ordinary card. */
 struct buffer {
 	uint16_t assembly;         /* the part's message */
 	uint8_t  at;               /* index of the buffer in which this part is now, see above */
@@ -315,7 +316,8 @@ struct link {
 	struct flow *flows;        /* a peer's two flows are adjacent, that of requests first */
 	uint32_t n_flows;          /* flows in use; they are never freed */
 	uint16_t *peers;           /* by node: index of the peer, or NO_RECORD */
-	uint32_t timed;            /* list of flows with a timer, or that had one at the last tick */
+	uint32_t timed;            /* list of flows with a timer, or that had one when clock.c
+	                              last looked */
 	uint32_t due;              /* units: no timer of these flows expires earlier */
 	uint32_t ready_first, ready_last; /* ready list: flows that may have something to send */
 	uint16_t sends_used[LINK_LANES]; /* records of messages in use, by lane */

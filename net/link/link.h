@@ -179,14 +179,15 @@ void link_port_put(void *context, uint32_t node, const void *header, const void 
  * LINK_DROP neither does. LINK_BUSY: it begins again later. */
 int link_port_begin(void *context, uint32_t node, uint32_t lane, const void *header,
 		    uint64_t length, struct link_target *target);
-/* Payload bytes [at, at + bytes) of a begun message. Each byte comes once, in any order. */
+/* Payload bytes [at, at + bytes) of a begun message, in any order. Each byte comes once, unless the
+ * message was announced: those may come again after a loss. */
 void link_port_data(void *context, struct link_target *target, uint64_t at,
 		    const void *payload, uint32_t bytes);
 /* A begun message is complete, or has failed. Messages end in the order in which they began. */
 void link_port_end(void *context, struct link_target *target, int fail);
 /* The final addresses of payload bytes [at, at + bytes) of a begun message, in at most `most`
  * pieces: a card will write there directly. Returns the number of pieces, 0 if there is no
- * such memory. Bytes that a card has written do not come by link_port_data. */
+ * such memory. Bytes that a card has written there do not come by link_port_data. */
 uint32_t link_port_place(void *context, struct link_target *target, uint64_t at, uint32_t bytes,
 			 struct nic_piece *pieces, uint32_t most);
 /* The addresses of payload bytes [at, at + bytes) of a message being sent: returns the number of

@@ -216,7 +216,7 @@ static inline void wire_address(uint8_t *address, uint32_t node, uint32_t card)
 /*
  * The header's checksum. The state has two 8-byte words. Each step XORs the header's next two
  * words into them; their 128-bit product is the next state. At the end the state's four 32-bit
- * halves are XORed. The checksum's own field counts as zero. `bytes` is a constant multiple of 16.
+ * halves are XORed. The checksum's own field counts as zero. `bytes` is a multiple of 16.
  * CRC32C, as payload has it, would be too slow: an emulated processor computes it bit by bit, and
  * takes 60 ns for 8 bytes.
  *

@@ -507,36 +507,6 @@ TEST(link_copies_parts_if_no_buffer_can_be_posted_again)
 	probe_close(p, 1);
 }
 
-/* Without announcements of its own there is no memory to set parts aside. */
-TEST(link_that_announces_nothing_posts_nothing)
-{
-	struct wire wire = bulk_announcement(0, 2 * PART);
-
-	bulk_start_with(&probe, &card, 0);
-	probe_give(&probe, PEER, &wire, 0);
-	CHECK_IS(buffers(), 0);
-	CHECK_IS(last_grant(&probe)->ordinary, 1);
-	link_ended(probe.link, probe.now, PEER, 0);
-	probe_close(&probe, 1);
-}
-
-/* A part for which a buffer is posted is not accepted by the ordinary card, as the bulk card may
- * write to its place at any time. */
-TEST(link_takes_no_part_by_the_wrong_card)
-{
-	struct probe *p = start();
-	struct wire wire = bulk_announcement(0, 600);
-
-	probe_give(p, PEER, &wire, 7);
-	wire = answer(p, 0, PART);
-	probe_give(p, PEER, &wire, 0);
-	TOLD(p, "b");
-	CHECK_IS(link_counter(p->link, LINK_DUPLICATES), 1);
-	CHECK_IS(link_counter(p->link, LINK_COPIED), 0);
-	link_ended(p->link, p->now, PEER, 0);
-	probe_close(p, 1);
-}
-
 /*
  * A part that arrives by the ordinary card is accepted once, in any order, if its length is right.
  */

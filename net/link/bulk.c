@@ -295,8 +295,8 @@ static int are_few(const struct link *link, int landed)
 	       (landed && n + least_of(bulk->most, bulk->level) / share <= bulk->level);
 }
 
-/* The message whose parts are granted behind those of this one, or NO_RECORD. A grant is of all
- * long messages in its range, so it ends before one that the user has dropped. */
+/* The next message to grant behind this one, or NO_RECORD. The sender takes a grant for all long
+ * messages in its range. So a grant ends before a message that the user has dropped. */
 static uint32_t next_to_grant(const struct link *link, uint32_t index)
 {
 	for (index = assembly_at(link, index)->next; index != NO_RECORD;

@@ -118,18 +118,6 @@ cat >>Makefile <<'end'
 
 margay-sources: $(BUILT_SOURCES)
 margay-libraries: $(lib_LTLIBRARIES)
-shared_windows.o: src/binding/c/rma/shared_windows.c
-	$(COMPILE) -c -o $@ $<
-connections.o: src/mpi/spawn/connections.c
-	$(COMPILE) -c -o $@ $<
-elements.o: src/mpi/datatype/elements.c
-	$(COMPILE) -c -o $@ $<
-darrays.o: src/mpi/datatype/typerep/src/darrays.c
-	$(COMPILE) -c -o $@ $<
-neighbors.o: src/binding/c/coll/neighbors.c
-	$(COMPILE) -c -o $@ $<
-errors.o: src/mpi/errhan/errors.c
-	$(COMPILE) -c -o $@ $<
 end
 for goal in margay-sources margay-libraries; do
 	make -j"$jobs" $goal >>"$log" 2>&1 || fail "making $goal"
@@ -146,21 +134,26 @@ done
 # place of the objects whose names match MEMBER.
 replace() {
 	cp "$here/../mpi/$1.c" "$source/$2"
+	printf '%s.o: %s\n\t$(COMPILE) -c -o $@ $<\n' "$1" "$2/$1.c" >>Makefile
 	make "$1.o" >>"$log" 2>&1 || fail "compiling $1.c"
 	# shellcheck disable=SC2046 # names
 	ar d "$work/install/lib/libmpi.a" $(ar t "$work/install/lib/libmpi.a" | grep "$3") \
 		>>"$log" 2>&1 &&
 		ar r "$work/install/lib/libmpi.a" "$1.o" >>"$log" 2>&1 || fail "replacing $3"
 }
-# MPI_Win_allocate_shared with a check that this device leaves out, connections that are refused,
-# MPI_Get_elements (another object of that name, without "lt", has the call itself), distributed
-# arrays, MPI_Neighbor_alltoallw, and errors that are joined.
+# Each of these files says what it is for. Another object named get_elements_x.o, without "lt", has the
+# call itself.
 replace shared_windows src/binding/c/rma win_allocate_shared.o
 replace connections src/mpi/spawn spawn_impl.o
 replace elements src/mpi/datatype '^lt.*get_elements_x.o'
 replace darrays src/mpi/datatype/typerep/src typerep_dataloop_darray.o
 replace neighbors src/binding/c/coll '[-_]i*neighbor_alltoallw\(_init\)*\.o$'
 replace errors src/mpi/errhan '[-_]errutil.o'
+replace persistent src/mpi/coll \
+	'[-_]\(i\(gather\|scatter\)_intra_sched_binomial\|iallgather_intra_sched_recursive_doubling\).o'
+replace requests src/mpi/request '[-_]mpir_request.o'
+replace starts src/binding/c/request 'la-start\(all\)*\.o'
+replace sessions src/binding/c/errhan '[-_]\(session_create_errhandler\|errhandler_free\).o'
 # A tool between program and library (PMPI) defines some of these itself; in MPICH they are in one
 # object with all others.
 objcopy --wildcard --weaken-symbol='mpi_*_f08ts_' --weaken-symbol='mpi_*_f08_' \

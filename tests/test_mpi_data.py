@@ -70,6 +70,23 @@ def test_neighbors_of_unequal_number(margay, link, ranks):
     assert said.lines == ["neighbors: 60 rounds"]
 
 
+@pytest.mark.parametrize("link, ranks", [("shm", 2), ("shm", 3), ("shm", 8), ("virtio", 4)])
+def test_persistent_collectives(margay, link, ranks):
+    """Each start moves the data of this start."""
+    said = run(margay, "persistent", ranks, 60, ranks, options=("--link", link))
+    assert said.lines == ["persistent: 60 rounds"]
+
+
+def test_receives_from_no_process(margay):
+    said = run(margay, "requests", 2)
+    assert said.lines == ["requests: ok"]
+
+
+def test_error_handlers_outside_of_sessions(margay):
+    said = run(margay, "requests", 1, "session")
+    assert said.lines == ["session: 2 process sets, 1 calls"]
+
+
 def test_joined_errors_have_an_end_and_name_both(margay):
     said = margay("run", "-n", 1, "--no-prefix", mpi_app("tests", "errors"), timeout=30).ok()
     assert said.lines == ["before", "after", "same", "apart", "classes", "chain"]

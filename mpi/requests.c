@@ -1,0 +1,18 @@
+/*
+ * The status of a receive from MPI_PROC_NULL: source MPI_PROC_NULL, tag MPI_ANY_TAG, no elements
+ * (MPI 4.0, section 3.10). MPICH 4.0.2 gives nonblocking ones a request that all receives share which
+ * are complete at once, and whose status is never set. Only receives from MPI_PROC_NULL get it.
+ *
+ * mpich.sh compiles this file beside MPICH's, and replaces its object.
+ */
+#include "mpiimpl.h"
+
+#define MPII_init_request mpich_init_request
+#include "mpir_request.c"
+#undef MPII_init_request
+
+void MPII_init_request(void)
+{
+	mpich_init_request();
+	MPIR_Status_set_procnull(&MPIR_Request_builtins[MPIR_REQUEST_KIND__RECV].status);
+}

@@ -1,0 +1,39 @@
+/*
+ * MPI_Start and MPI_Startall. Two things are mended here. In MPICH 4.0.2
+ *
+ * - a persistent collective is not started, and its wait never ends, if its request is at the place of
+ *   one that was a persistent send or receive with MPI_PROC_NULL: the start looks at the rank of all
+ *   kinds of requests, and a collective's is what the last request has left there;
+ * - a persistent receive from MPI_PROC_NULL has the status of a request that was not started.
+ *
+ * mpich.sh compiles this file beside MPICH's, and replaces their objects.
+ */
+#include "mpiimpl.h"
+
+static int start(MPIR_Request *request)
+{
+	int error;
+
+	if (request->kind == MPIR_REQUEST_KIND__PREQUEST_COLL)
+		return MPIR_Persist_coll_start(request);
+	error = MPID_Startall(1, &request);
+	if (!error && request->kind == MPIR_REQUEST_KIND__PREQUEST_RECV &&
+	    MPIDI_PREQUEST(request, rank) == MPI_PROC_NULL) {
+		request->u.persist.real_request = MPIR_Request_create_null_recv();
+		request->cc_ptr = &request->u.persist.real_request->cc;
+	}
+	return error;
+}
+
+static int start_all(int count, MPIR_Request *requests[])
+{
+	int error = MPI_SUCCESS;
+
+	for (int i = 0; i < count && !error; i++)
+		error = start(requests[i]);
+	return error;
+}
+
+#define MPID_Startall start_all
+#include "start.c"
+#include "startall.c"

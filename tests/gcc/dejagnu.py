@@ -13,6 +13,7 @@ import random
 import re
 import shlex
 import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -41,7 +42,7 @@ def unpacked(part: str) -> Path:
         place.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
             subprocess.run([ROOT / "tools/debian-source.sh", "--in-package", "gcc-12-source",
-                            tarball, "-", folder], check=True)
+                            tarball, "-", folder], check=True, stdout=sys.stderr)
             subprocess.run(["tar", "-xf", tarball, f"gcc-{VERSION}/{part}"], cwd=folder,
                            check=True)
             try:

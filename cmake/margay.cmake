@@ -46,3 +46,9 @@ set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES CMAKE_PREFIX_PATH MARGAY_MPI_INCLUDE)
+
+# For a function that always fails the linker only warns: in CMake's checks it is missing.
+get_property(MARGAY_IS_CHECK GLOBAL PROPERTY IN_TRY_COMPILE)
+if(MARGAY_IS_CHECK)
+	add_link_options(-Wl,--fatal-warnings)
+endif()

@@ -15,7 +15,7 @@ GLUE_SOURCES := $(filter-out libc-glue/crt0.c,$(wildcard libc-glue/*.c)) \
 GLUE_OBJECTS := $(GLUE_SOURCES:%.c=build/%.o)
 
 # One run of musl.sh; its stamp file stands for the headers and the archive.
-build/sysroot/stamp: libc-glue/musl.sh $(shell find libc-glue/musl -type f)
+build/sysroot/stamp: libc-glue/musl.sh libc-glue/processes.c $(shell find libc-glue/musl -type f)
 	@CC=$(CC) libc-glue/musl.sh build/sysroot
 build/sysroot/lib/libc.a: build/sysroot/stamp ;
 
@@ -39,7 +39,8 @@ build/libc-glue/string.o: GLUE_CFLAGS += -fno-builtin -fno-tree-vectorize \
 # get a reserved prefix there, so that an application may use them.
 GLUE_PUBLIC := _.* (margay|ptl|p30)_.* Ptl.* aligned_alloc c(exp|sqrt|sinh|cosh|tanh)l \
 	c(log|asin|acos|atan|pow)[fl]? calloc faccessat free malloc \
-	malloc_usable_size mem(cmp|cpy|move|set) powl qsort(_r)? realloc strn?cmp strlen system
+	malloc_usable_size mem(cmp|cpy|move|set) powl qsort(_r)? realloc strn?cmp strlen system \
+	v?fork daemon p(open|close) exec(ve?|vpe?|le?|lp) fexecve wait(pid|id|3|4)?
 
 build/libmargay/names: $(GLUE_OBJECTS) build/libc-glue/crt0.o libc-glue/build.mk
 	@mkdir -p $(@D)

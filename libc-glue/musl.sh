@@ -28,7 +28,11 @@ flags="-O2 -g1 -gno-column-info -gno-statement-frontiers -fexceptions \
 exec 9>"$dest.lock"
 flock 9
 
-stamp=$( (cat "$0"; find "$here/musl" -type f | LC_ALL=C sort | xargs cat) | sha256sum
+# Macros that tell configure scripts what always fails.
+failing=$(sed -n 's/^ALWAYS_FAILS(\(.*\))$/#define __stub_\1/p' "$here/processes.c")
+
+stamp=$( (cat "$0"; find "$here/musl" -type f | LC_ALL=C sort | xargs cat; echo "$failing") |
+		sha256sum
 	 $cc -dumpfullversion)
 if [ -f "$dest/stamp" ] && [ "$(cat "$dest/stamp")" = "$stamp" ]; then
 	touch "$dest/stamp"
@@ -89,8 +93,9 @@ sed -i 's/do_nftw(path, fn, fd_limit-1,/do_nftw(path, fn, fd_limit-(fd_limit>1),
 # setlocale refuses a locale that does not exist.
 sed -i 's/^	if (!new && (new = malloc(sizeof \*new))) {/	if (!new) return LOC_MAP_FAILED;\
 &/' src/locale/locale_map.c
-# What one process with one thread on one node cannot do is left out, so that the link fails:
-# processes, threads, sockets, memory shared between processes, and the calls that only Linux has.
+# What one process with one thread on one node cannot do is left out, so that the link fails: threads,
+# sockets, memory shared between processes, and the calls that only Linux has. Calls of other processes
+# link and fail: libc-glue/processes.c.
 rm -r src/process src/ipc src/mq src/aio
 (cd src/thread && rm clone.c __unmapself.c syscall_cp.c pthread_cancel.c sem_open.c sem_unlink.c)
 (cd src/mman && rm shm_open.c)
@@ -132,6 +137,18 @@ sed -i 's/^weak_alias(dummy, __funcs_on_exit);/&\
 weak_alias(dummy, __margay_thread_exit);/
 s/^	__funcs_on_exit();/	__margay_thread_exit();\
 &/' src/exit/exit.c
+printf '%s\n' "$failing" "#endif" >>include/bits/glibc.h
+echo '#include <bits/glibc.h>' >>include/features.h
+# C++ has basename in <string.h>, too. In C++ <libgen.h> replaces it.
+sed -i '/^#ifndef __cplusplus/{N;s,$,\
+#elif !defined basename\
+#include <bits/basename.h>,}' include/string.h
+sed -i 's/^char \*basename(char \*);/#ifdef __cplusplus\
+char *__xpg_basename(char *);\
+#define basename __xpg_basename\
+#else\
+&\
+#endif/' include/libgen.h
 # The tables for unwinding of functions in assembly must be in the image.
 sed -i '/cfi_sections/d' tools/add-cfi.x86_64.awk
 

@@ -56,7 +56,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
 
 
 @pytest.mark.parametrize("name", ["streams", "throwing", "library", "twenty", "files", "threads",
-                                  "ending"])
+                                  "ending", "names", "posix_names"])
 def test_as_on_the_host(margay, program, host, name):
     expected = host(name)
     assert expected.stdout

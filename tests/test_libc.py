@@ -377,8 +377,7 @@ def test_numbers(margay, app, tmp_path, count, lines):
 
 
 @pytest.mark.parametrize("call, says", [
-    ("fork()", "a node runs one process: fork"),
-    ('popen("ls", "r")', "a node runs one process: popen"),
+    ("posix_spawnp(0, 0, 0, 0, 0, 0)", "a node runs one process: posix_spawnp"),
     ("socket(1, 2, 3)", "there are no sockets: socket"),
     ('shm_open("x", 0, 0)', "a node has one process: .*: shm_open"),
     ("timer_delete(0)", "a node has one thread: timer_delete"),
@@ -387,11 +386,85 @@ def test_refused_at_the_link(margay, tmp_path, call, says):
     """Functions that a node cannot have are in the headers but not in the library: the link
     reports why."""
     (tmp_path / "program.c").write_text(
-        "#include <stdio.h>\n#include <sys/mman.h>\n#include <sys/socket.h>\n"
+        "#include <spawn.h>\n#include <sys/mman.h>\n#include <sys/socket.h>\n"
         "#include <time.h>\n#include <unistd.h>\n"
         f"int main(void) {{ return {call} == 0; }}\n")
     run = margay("cc", "-o", tmp_path / "program.elf", tmp_path / "program.c").status(1)
     run.says(says)
+
+
+PROCESSES = r"""
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void is(const char *name, int result)
+{
+	printf("%s %d %s\n", name, result, errno == ENOSYS ? "ENOSYS" : errno == ECHILD ? "ECHILD" : "?");
+	errno = 0;
+}
+
+int main(void)
+{
+	char *none[] = { NULL };
+
+	is("fork", fork());
+	is("vfork", vfork());
+	is("daemon", daemon(0, 0));
+	is("popen", popen("ls", "r") != NULL);
+	is("pclose", pclose(NULL));
+	is("execv", execv("/bin/sh", none));
+	is("execve", execve("/bin/sh", none, none));
+	is("execvp", execvp("sh", none));
+	is("execl", execl("/bin/sh", "sh", NULL));
+	is("execlp", execlp("sh", "sh", NULL));
+	is("wait", wait(NULL));
+	is("waitpid", waitpid(1, NULL, 0));
+	return 0;
+}
+"""
+
+
+def test_calls_of_other_processes_link_with_a_warning_and_fail(margay, tmp_path):
+    """Programs that could do without them run; a check that takes warnings for errors finds that
+    they are missing."""
+    (tmp_path / "program.c").write_text(PROCESSES)
+    run = margay("cc", "-o", tmp_path / "program.elf", tmp_path / "program.c").ok()
+    for name in ("fork", "popen", "execlp", "waitpid"):
+        run.says(f"warning: {name} always fails: a node runs one process")
+    lines = margay("run", "--no-prefix", tmp_path / "program.elf").ok().stdout.splitlines()
+    assert [line for line in lines if " -1 ENOSYS" in line or " -1 ECHILD" in line
+            or line == "popen 0 ENOSYS"] == lines and len(lines) == 12
+    margay("cc", "-Wl,--fatal-warnings", "-o", tmp_path / "program.elf",
+           tmp_path / "program.c").status(1)
+
+
+def test_a_program_may_have_its_own_fork(margay, tmp_path):
+    (tmp_path / "program.c").write_text(
+        "#include <stdio.h>\n#include <unistd.h>\npid_t fork(void) { return 7; }\n"
+        'int main(void) { printf("%d\\n", fork()); return 0; }\n')
+    run = margay("cc", "-o", tmp_path / "program.elf", tmp_path / "program.c").ok()
+    assert "warning" not in run.stderr
+    assert margay("run", "--no-prefix", tmp_path / "program.elf").ok().stdout == "7\n"
+
+
+def test_configure_scripts_find_no_processes(margay, tmp_path):
+    """As autoconf's AC_CHECK_FUNC asks: the macro of each function that always fails is there."""
+    source = (ROOT / "libc-glue/processes.c").read_text()
+    names = re.findall(r"^ALWAYS_FAILS\((\w+)\)\n[\w *]*?\b(\w+)\(", source, re.MULTILINE)
+    assert len(names) == 19 and all(name == function for name, function in names)
+    (tmp_path / "check.c").write_text("#include <limits.h>\n" + "".join(
+        f"#ifndef __stub_{name}\n#error {name}\n#endif\n" for name, _ in names))
+    margay("cc", "-c", "-o", tmp_path / "check.o", tmp_path / "check.c").ok()
+
+
+def test_types_of_glibc(margay, tmp_path):
+    (tmp_path / "types.c").write_text(
+        "#include <sys/types.h>\n_Static_assert(sizeof(__int8_t) == 1 && sizeof(__uint64_t) == 8 &&"
+        " (__int16_t)-1 < 0 && (__uint32_t)-1 > 0, \"\");\nint main(void) { return 0; }\n")
+    margay("cc", "-o", tmp_path / "types.elf", tmp_path / "types.c").ok()
 
 
 def defined(archive) -> Counter:

@@ -35,8 +35,7 @@ _UNDEFINED = re.compile(r"undefined reference to [`']([A-Za-z_][A-Za-z0-9_]*)'")
 TOO_FAR = "relocation truncated to fit"
 # Functions that the C library lacks, why, and what to do instead.
 ABSENT = (
-    ("(v?fork|_Fork|exec(ve?|vpe?|le?|lp)|fexecve|posix_spawn\\w*|popen|pclose|wait(pid|id|3|4)?"
-     "|daemon|forkpty|wordexp|clone)",
+    ("(posix_spawn\\w*|forkpty|wordexp|clone)",
      "a node runs one process", "start what runs side by side as ranks: margay run -n N"),
     ("(socket(pair)?|bind|listen|accept4?|connect|shutdown|sendto|sendm?msg|recvfrom|recvm?msg"
      "|send|recv|[gs]etsockopt|getsockname|getpeername|getaddrinfo|freeaddrinfo|getnameinfo"
@@ -49,7 +48,8 @@ ABSENT = (
      "ranks exchange messages by <portals3.h>"),
     ("(aio_\\w+|lio_listio|timer_\\w+|pthread_cancel)",
      "a node has one thread", "use the calls that wait, or more nodes (ranks)"),
-    ("(P?MPI_\\w+|MPI::\\w+|p?mpi_\\w+_)", "this is MPI", LINK_MPI),
+    ("(P?MPI_\\w+|MPI::\\w+)", "this is MPI", LINK_MPI),
+    ("p?mpi_\\w+_", "this is MPI in Fortran", "link with: mpifort, or mpicc ... -lmpifort"),
     ("(GOMP_\\w+|omp_\\w+)", "this is OpenMP", "link with: -fopenmp"),
     ("(__gxx_personality_v0|__cxa_\\w+)", "this is C++", "link with: margay c++"),
     ("_gfortran_\\w+", "this is Fortran", "link with: margay fortran"),

@@ -22,7 +22,7 @@ static void check(const char *what, const MPI_Status *status)
 	wrong = 1;
 }
 
-/* A send to nobody, and a receive from nobody. */
+/* A send to MPI_PROC_NULL, and a receive from there. */
 static void post(MPI_Request *both, MPI_Status *statuses)
 {
 	static int out, in;

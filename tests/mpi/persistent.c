@@ -29,7 +29,7 @@ static int draw(int below)
 	return (int)((state >> 8) % (unsigned int)below);
 }
 
-/* Make the operation; or, if `request` is null, perform it, into `to`. */
+/* Make the operation, or, if `request` is null, perform it; the result goes to `out`. */
 static void perform(int operation, int *out, MPI_Request *request)
 {
 	const MPI_Comm all = MPI_COMM_WORLD;

@@ -1,7 +1,7 @@
 /*
  * Calls that need a second process. A node has one, so they always fail, with ENOSYS, or ECHILD if they
- * wait for a child. Programs that have such calls for something they can do without (a pipe to
- * gnuplot, a compressed file) link and run; the linker warns of each.
+ * wait for a child. A program that can do without them (a pipe to gnuplot, a compressed file) links and
+ * runs. The linker warns of each.
  *
  * musl.sh defines __stub_NAME in <features.h> for each ALWAYS_FAILS below, as glibc's <gnu/stubs.h> does
  * for functions that always fail: a configure script that looks for one takes it for missing.

@@ -1,7 +1,7 @@
 /*
  * The status of a receive from MPI_PROC_NULL: source MPI_PROC_NULL, tag MPI_ANY_TAG, no elements
- * (MPI 4.0, section 3.10). MPICH 4.0.2 gives nonblocking ones a request that all receives share which
- * are complete at once, and whose status is never set. Only receives from MPI_PROC_NULL get it.
+ * (MPI 4.0, section 3.10). In MPICH 4.0.2 all nonblocking receives from MPI_PROC_NULL share one
+ * request, which is complete from the start. MPICH does not set its status.
  *
  * mpich.sh compiles this file beside MPICH's, and replaces its object.
  */

@@ -532,6 +532,7 @@ def test_cc_explains_missing_functions():
     assert "a node runs one process: clone, wordexp\n" in said and "margay run -n N" in said
     assert "there are no sockets: socket\n" in said and "own" not in said
     assert libraries.explain(text.format("own")) == ""
+    assert "this is MPI in Fortran: mpi_init_\n" in libraries.explain(text.format("mpi_init_"))
 
 
 # --- a faulty QEMU

@@ -43,12 +43,12 @@
 	X(BATCHES,         batches,         "frames with several short messages") \
 	X(BATCHED,         batched,         "messages in them, without the first of each") \
 	X(AGGREGATES,      aggregates,      "frames with several short frames in them") \
-	X(AGGREGATED,      aggregated,      "messages in them, without the first of each") \
+	X(AGGREGATED,      aggregated,      "short frames in them, without the first of each") \
 	X(DUPLICATES,      duplicates,      "frames that had arrived before") \
 	X(DAMAGED,         damaged,         "frames with a wrong checksum; also repeats, see wire.md") \
 	X(FORGED,          forged,          "frames without the job's key") \
 	X(GHOSTS,          ghosts,          "frames of or for an earlier life of a node") \
-	X(FRAMES_BAD,      frames_bad,      "frames that no sender of ours sends") \
+	X(FRAMES_BAD,      frames_bad,      "frames with invalid fields or outside the window, see wire.md") \
 	X(FRAMES_EARLY,    frames_early,    "frames that came too early and must come again") \
 	X(FRAMES_REFUSED,  frames_refused,  "frames refused for want of a record; they come again") \
 	X(TIMEOUTS,        timeouts,        "times that a timer found frames unacknowledged") \

@@ -1,7 +1,7 @@
 /*
  * The link: messages from node to node over a network that loses, duplicates, reorders and
- * damages frames. Each message arrives once, in order and intact, or both sides learn that it
- * failed. The link knows nothing of Portals.
+ * damages frames. Each message arrives once, in order and intact, or the peer is lost: then the
+ * sender learns that it failed. The link knows nothing of Portals.
  *
  * There are no connections. Between two nodes there are up to two flows each way (lanes), one
  * for requests and one for answers, so that an answer never waits behind a request that the

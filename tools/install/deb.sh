@@ -147,8 +147,8 @@ Recommends: $(packages languages)
 Section: devel
 Priority: optional
 Description: MPI on a kernel for compute nodes
- MPI for programs in C, C++ and Fortran on the nodes of Margay: MPICH, unmodified, over
- Portals 3. Its commands are mpicc.margay, mpicxx.margay, mpifort.margay and mpiexec.margay;
+ MPI for programs in C, C++ and Fortran on the nodes of Margay: MPICH over Portals 3.
+ Its commands are mpicc.margay, mpicxx.margay, mpifort.margay and mpiexec.margay;
  update-alternatives --config mpi makes them mpicc and so on.
 END
 # Debian's MPIs have 40 and 50: this one is chosen by hand, or if it is the only one.

@@ -39,7 +39,8 @@ N-1, prints their output, and leaves nothing behind.
 OWN_TEXT = "\nfor tests and benchmarks of margay itself:\n"
 RUN_END = """
 Sizes are in MB, or carry a unit: 512K, 2G. Standard input goes to rank 0 (--stdin).
-mpiexec.margay (in a checkout tools/mpiexec, mpirun) is this command with --no-prefix.
+mpiexec.margay (in a checkout tools/mpiexec, mpirun) is this command with --no-prefix;
+its option -l prints the rank before lines.
 Ctrl-C ends the job, a second one at once. SIGQUIT (Ctrl-\\) prints every rank's
 backtrace and what it waits for. A rank under gdb: margay gdb --rank K [options] APP.
 
@@ -66,9 +67,14 @@ host's gcc, musl and the node's kernel. Takes gcc's options (-c -o -I -D -O -g
   --version, --help
 
 x86_64-margay-gcc is the same command in one word; mpicc.margay (in a checkout tools/mpicc)
-is margay cc --mpi. One thread: pthread_create fails, mutexes and the like work, -fopenmp has
-a team of one (docs/languages.md). Nothing of the host is linked or included: -lm, -lpthread,
--lrt and so on are in the nodes' library.
+is margay cc --mpi, and takes options of MPICH's wrappers as well: -echo, -compile_info,
+-link_info, -showme:incdirs, --prepare, --where (docs/mpi.md). One thread: pthread_create
+fails, mutexes and the like work, -fopenmp has a team of one (docs/languages.md): with it
+--prepare only builds the OpenMP library, and --where prints its folder. Nothing of the host
+is linked or included: -lm, -lpthread, -lrt and so on are in the nodes' library.
+
+environment: MARGAY_CC (the compiler), XDG_CACHE_HOME (where the libraries of OpenMP and MPI
+  are kept, and their sources).
 """
 CXX_TEXT = """\
 usage: margay c++ [options] FILES...
@@ -127,8 +133,8 @@ COMMANDS = ("run", *COMPILERS, "gdb", "iso", "pxe")
 GDB_TEXT = """\
 usage: margay gdb [options] APP [arguments]
 
-Like margay run, with one rank stopped in main under gdb. Takes all options of
-margay run, and:
+Like margay run, with one rank stopped in main under gdb (the variable MARGAY_GDB
+names another one). Takes all options of margay run, and:
 
 """
 ISO_TEXT = """\

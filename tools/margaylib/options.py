@@ -28,9 +28,11 @@ MB = 1 << 20
 # names, value's name ('' for a flag, in brackets if optional), attribute, help
 Row = tuple[tuple[str, ...], str, str, str]
 TABLE: tuple[Row, ...] = (
-    (("-n", "-np", "--np", "-c"), "N", "nodes", "nodes to boot, one rank each, 1 to 1024 (1)"),
+    (("-n", "-np", "--np", "-c"), "N", "nodes", "nodes to boot, one rank each: 1 to 1024, over network "
+     "cards 256, with two cards each 128 (1)"),
     (("--mem",), "MB", "mem", "each node's segment: program, heap and stack (64)"),
-    (("--stack",), "MB", "stack", "stack inside the segment (8, at most a quarter of --mem)"),
+    (("--stack",), "MB", "stack", "stack inside the segment, at most half of it (8, or a "
+     "quarter of --mem if that is less)"),
     (("--event-slots",), "N", "event_slots", "slots of all event queues of a process, 64 to 32768 "
      "(what the program says, or 8192)"),
     (("--link",), "LINK", "link", "how nodes talk: shm; virtio, e1000 or e1000e: network cards "

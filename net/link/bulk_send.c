@@ -201,8 +201,9 @@ int bulk_send_part(struct link *link)
 		(uint32_t)(length_of(send) - at) : send->fragment;
 	result = frame_part(link, nic, index, &wire, at);
 	if (result == NIC_FULL) {
-		link->bulk_send.full = !send->ordinary;
-		return send->ordinary ? NIC_FULL : 0;
+		/* Only parts wait for the bulk card, but all frames for a free record. */
+		link->bulk_send.full = !send->ordinary && link->transmits.free != NO_RECORD;
+		return link->bulk_send.full ? 0 : NIC_FULL;
 	}
 	++*next;
 	link->bulk_send.flow = send->flow;

@@ -23,12 +23,15 @@ static int bulk_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n
 
 static const struct nic_ops ops = { .name = "bulk", .send = bulk_send };
 
-/* A message of 5 parts is announced; the receiver's grant for it. */
-static struct probe *announced(void)
+/* A message of 5 parts is announced, by a link with so many frame records (0: the usual number); the
+ * receiver's grant. */
+static struct probe *announced_with(uint16_t records)
 {
 	struct probe *p;
 
 	probe_open(&probe);
+	if (records)
+		probe.config.transmits = records;
 	probe.config.announce = 4096;
 	probe.nic.mtu = 8192;
 	p = &probe;
@@ -43,6 +46,11 @@ static struct probe *announced(void)
 	CHECK_IS(p->sent[0].announce, 1);
 	CHECK_IS(p->sent[0].offset, 4096);
 	return p;
+}
+
+static struct probe *announced(void)
+{
+	return announced_with(0);
 }
 
 static struct wire grant(int again, uint32_t part, uint32_t until)
@@ -227,4 +235,21 @@ TEST(link_sends_the_end_with_the_announcement)
 		link_ended(p->link, p->now, PEER, 0);
 		probe_close(p, 1);
 	}
+}
+
+/* The ordinary card has all frame records. When it returns one, parts are sent. */
+TEST(link_sends_parts_as_soon_as_a_record_is_free)
+{
+	struct probe *p = announced_with(1);
+	struct wire old = probe_data(0, 8, 0), wire = grant(0, 0, 5);
+
+	probe_give(p, PEER, &old, 7);
+	p->keeps = 1;
+	probe_give(p, PEER, &old, 7);                    /* it came before: an acknowledgement */
+	probe_give(p, PEER, &wire, 0);
+	CHECK_IS(sent_of(p, WIRE_KIND_BULK), 0);
+	probe_complete(p);
+	CHECK_IS(sent_of(p, WIRE_KIND_BULK), 1);
+	link_ended(p->link, p->now, PEER, 0);
+	probe_close(p, 1);
 }

@@ -343,6 +343,7 @@ static void land(struct link *link, const uint8_t *header, uint32_t bytes)
 void link_landed(struct link *link, uint64_t now, const uint8_t *header, uint32_t bytes)
 {
 	link->now = now;
+	link->transmitting = 1;               /* as in link_receive */
 	if (!header)
 		withdraw(link, 1);            /* the card has reset itself */
 	else if (posted(&link->bulk))
@@ -350,6 +351,7 @@ void link_landed(struct link *link, uint64_t now, const uint8_t *header, uint32_
 	else
 		count(link, LINK_MISPLACED);
 	bulk_run(link, 1);
+	link->transmitting = 0;
 	transmit(link);
 }
 

@@ -240,12 +240,14 @@ __attribute__((flatten))
 void link_receive(struct link *link, uint64_t now, const uint8_t *frame, uint32_t bytes)
 {
 	link->now = now;
+	link->transmitting = 1;       /* answers leave below, and so acknowledge what they answer */
 	begin_epoch(link);
 	count(link, LINK_FRAMES_IN);
 	if (!receive_fast(link, frame, bytes))
 		receive_any(link, frame, bytes);
 	if (link->bulk.first != NO_RECORD || link->bulk.flow != NO_FLOW)
 		bulk_run(link, 0);
+	link->transmitting = 0;
 	transmit(link);
 }
 

@@ -27,10 +27,18 @@ static uint64_t id_of(const void *header)
 	return id;
 }
 
+/* As net/frames does: answer a message while the link delivers it. */
+static void answer(struct probe *p)
+{
+	if (p->answers)
+		CHECK_IS(probe_send_by(p, 1, LINK_ANSWERS, 0, 0), LINK_OK);
+}
+
 static void on_put(void *context, uint32_t node, const void *header, const void *bytes, uint32_t n)
 {
 	(void)bytes;
 	note(context, (struct note){ 'p', node, LINK_REQUESTS, id_of(header), 0, n });
+	answer(context);
 }
 
 static int on_whole(void *context, uint32_t node, uint32_t lane, const void *header,
@@ -40,6 +48,7 @@ static int on_whole(void *context, uint32_t node, uint32_t lane, const void *hea
 	if (is_busy(context))
 		return LINK_BUSY;
 	note(context, (struct note){ 'w', node, lane, id_of(header), 0, n });
+	answer(context);
 	return LINK_TAKE;
 }
 
@@ -66,6 +75,7 @@ static void on_data(void *context, struct link_target *target, uint64_t at, cons
 static void on_end(void *context, struct link_target *target, int fail)
 {
 	note(context, (struct note){ fail ? 'E' : 'e', 0, 0, target->room[0], 0, 0 });
+	answer(context);
 }
 
 static uint32_t on_gather(void *context, const struct link_message *message, uint64_t at,

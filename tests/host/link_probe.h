@@ -44,6 +44,7 @@ struct probe {
 	struct note notes[PROBE_NOTES];
 	uint32_t n_notes, noted;
 	int busy;                     /* this call of begin or whole fails, busy; 0: none */
+	int answers;                  /* 1: each call of whole, put and end sends an answer */
 	uint32_t life;                /* the probe's incarnation that peers know */
 	uint32_t again;   /* messages to send yet, to node 1: one at the end of each other */
 	int cannot;                   /* 1: gather fails: the payload cannot be read */

@@ -3,7 +3,7 @@
  * acknowledgement, unless that lane has more to report.
  */
 #include <string.h>
-#include "link_probe.h"
+#include "bulk_probe.h"
 
 static void give(struct probe *p, uint32_t lane, uint32_t sequence, uint64_t length, uint64_t at)
 {
@@ -35,6 +35,66 @@ TEST(lanes_acknowledge_each_other)
 	probe_pass(&p, 1 * MS);                         /* no acknowledgement is pending */
 	CHECK(!probe_next(&p));
 	CHECK_IS(link_counter(p.link, LINK_ACKS_OUT), 0);
+	probe_close(&p, 0);
+}
+
+/* The user answers while the link delivers the request. Both the fast path and the other one. */
+TEST(lanes_acknowledge_what_they_answer)
+{
+	struct probe p;
+
+	probe_open_default(&p);
+	p.answers = 1;
+	give(&p, LINK_REQUESTS, 0, 8, 0);
+	check_answer(&p, 1);
+	give(&p, LINK_REQUESTS, 1, 200, 0);             /* too long for the fast path */
+	check_answer(&p, 2);
+	give(&p, LINK_REQUESTS, 2, 400, 0);
+	give(&p, LINK_REQUESTS, 3, 400, 256);
+	check_answer(&p, 4);
+	probe_pass(&p, 1 * MS);
+	CHECK(!probe_next(&p));
+	CHECK_IS(link_counter(p.link, LINK_ACKS_OUT), 0);
+	probe_close(&p, 0);
+}
+
+/* One frame fills a gap, and several messages are delivered. All answers acknowledge all of them. */
+TEST(lanes_acknowledge_what_was_early)
+{
+	struct probe p;
+
+	probe_open_default(&p);
+	give(&p, LINK_REQUESTS, 1, 8, 0);
+	give(&p, LINK_REQUESTS, 2, 8, 0);
+	CHECK(probe_is_bare(probe_next(&p)) && probe_is_bare(probe_next(&p)));
+	p.answers = 1;
+	give(&p, LINK_REQUESTS, 0, 8, 0);
+	for (int i = 0; i < 3; i++)
+		check_answer(&p, 3);
+	CHECK(!probe_next(&p));
+	probe_close(&p, 0);
+}
+
+/* The last part of a long message lands, and a short one is delivered that came after it. */
+TEST(lanes_acknowledge_what_has_landed)
+{
+	struct wire announcement = bulk_announcement(0, 2 * PART), part;
+	struct bulk_card card;
+	struct probe p;
+
+	bulk_start(&p, &card);
+	p.answers = 1;
+	probe_give(&p, PEER, &announcement, 0);
+	give(&p, LINK_REQUESTS, 1, 8, 0);
+	while (probe_next(&p))
+		continue;
+	for (uint32_t i = 0; i < 2; i++) {
+		part = bulk_part(0, i, PART);
+		bulk_fill(&card, i, PART);
+		bulk_tell(&p, PEER, &part);
+	}
+	check_answer(&p, 2);
+	check_answer(&p, 2);
 	probe_close(&p, 0);
 }
 

@@ -3,6 +3,7 @@
  * See frames.h.
  */
 #include "state.h"
+#include "../portals/atomic.h"
 
 #define IDLE_NS   100000000ull     /* between polls of an idle bulk card */
 
@@ -15,6 +16,9 @@ uint64_t frames_bytes(const struct link_config *config, const struct block_limit
 {
 	uint64_t link = link_bytes(config);
 
+	/* Announced payload may come again after a loss. Operands must not be applied twice. */
+	if (config->announce && config->announce <= ATOMIC_LONGEST)
+		return 0;
 	return link ? rounded(sizeof(struct frames)) + rounded(link) +
 		rounded(limits->ops * sizeof(struct link_message *)) : 0;
 }

@@ -135,7 +135,9 @@ static int begin(struct frames *frames, const struct message *message, struct in
 	incoming->reserved = done == DELIVER_OK && incoming->grant.ack;
 	if (!incoming->reserved)       /* otherwise link_port_end sends it */
 		answer(frames, message, done, &incoming->grant, &incoming->answer, 0);
-	return done == DELIVER_OK ? LINK_TAKE : LINK_DROP;
+	if (done != DELIVER_OK)
+		return LINK_DROP;
+	return incoming->grant.bytes ? LINK_TAKE : LINK_HEADER;
 }
 
 /* Messages with a long header. Not inlined: most have a short one. */
@@ -154,10 +156,10 @@ int link_port_whole(void *context, uint32_t node, uint32_t lane, const void *hea
 	if (is_short(&message))
 		return handle_short(frames, &message, payload);
 	result = begin(frames, &message, (struct incoming *)&target);
-	if (result == LINK_TAKE) {
+	if (result == LINK_TAKE)
 		link_port_data(frames, &target, 0, payload, bytes);
+	if (result == LINK_TAKE || result == LINK_HEADER)
 		link_port_end(frames, &target, 0);
-	}
 	return result;
 }
 

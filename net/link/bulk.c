@@ -296,7 +296,7 @@ static int are_few(const struct link *link, int landed)
 }
 
 /* The next message to grant behind this one, or NO_RECORD. The sender takes a grant for all long
- * messages in its range. So a grant ends before a message that the user has dropped. */
+ * messages in its range. So a grant ends before one with payload that the user does not take. */
 static uint32_t next_to_grant(const struct link *link, uint32_t index)
 {
 	for (index = assembly_at(link, index)->next; index != NO_RECORD;

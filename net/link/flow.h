@@ -174,7 +174,8 @@ struct batch {
  * parts by bulk.c and bulk_land.c. */
 struct assembly {
 	uint16_t next;             /* next begun message of its flow; free: next free record */
-	uint8_t  taken;            /* 0: the user has dropped it */
+	uint8_t  taken;            /* 1: the user takes its payload */
+	uint8_t  dropped;          /* 1: the user is not told of its end */
 	uint32_t first, frames;    /* as in struct send */
 	uint32_t fragment;         /* likewise */
 	uint64_t length;           /* payload bytes; announced: without those of the announcement */
@@ -182,7 +183,7 @@ struct assembly {
 	uint8_t  queued;           /* 1: in the list of messages that wait for a turn */
 	uint16_t turn_next;        /* next in the list of messages that wait for a turn */
 	uint32_t flow;             /* index of its flow */
-	uint32_t parts;            /* number of parts; 0: not announced, or the user has dropped it */
+	uint32_t parts;            /* number of parts; 0: not announced, or its payload is not taken */
 	uint32_t received;         /* parts that have arrived, up to the first missing one */
 	uint32_t granted;          /* parts that have, or had, a buffer in struct bulk */
 	uint32_t sent;             /* parts that may have been sent before their buffers were
@@ -326,7 +327,7 @@ struct link {
 	uint32_t sharers;          /* ring_share is for that many: the larger of `senders` and those
 	                              of the previous epoch, at least 1 */
 	uint16_t epoch;            /* number of the present epoch; wraps */
-	uint8_t transmitting;      /* 1: a caller is sending, so transmit does nothing */
+	uint8_t transmitting;      /* 1: transmit does nothing, as a caller sends, or will */
 	uint8_t stalled;           /* 1: the card was full; cleared by a completion or a tick */
 	uint8_t guards;            /* 1: frames have tags or payload checksums */
 	uint16_t ended_with_card;  /* messages that have ended and wait for the card */

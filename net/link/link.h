@@ -57,8 +57,9 @@ enum link_result {
 	LINK_WRONG = -2            /* invalid arguments, or there is no such node */
 };
 
-/* The user's answer to an arriving message: accept it, discard it, or send it again later. */
-enum link_verdict { LINK_TAKE, LINK_DROP, LINK_BUSY };
+/* The user's answer to an arriving message: take it, take it without its payload, discard it, or ask
+ * for it again later. */
+enum link_verdict { LINK_TAKE, LINK_HEADER, LINK_DROP, LINK_BUSY };
 
 enum link_lane { LINK_REQUESTS, LINK_ANSWERS };
 #define LINK_LANES         2u
@@ -175,8 +176,9 @@ int link_port_whole(void *context, uint32_t node, uint32_t lane, const void *hea
  * of payload. The user cannot be busy for it. */
 void link_port_put(void *context, uint32_t node, const void *header, const void *payload,
 		   uint32_t bytes);
-/* Another message begins. After LINK_TAKE link_port_data and link_port_end follow; after
- * LINK_DROP neither does. LINK_BUSY: it begins again later. */
+/* Another message begins. After LINK_TAKE link_port_data and link_port_end follow, after
+ * LINK_HEADER only link_port_end, after LINK_DROP neither. LINK_BUSY: it begins again later. If the
+ * message is announced, payload that is not taken is not sent. */
 int link_port_begin(void *context, uint32_t node, uint32_t lane, const void *header,
 		    uint64_t length, struct link_target *target);
 /* Payload bytes [at, at + bytes) of a begun message, in any order. Each byte comes once, unless the

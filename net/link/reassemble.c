@@ -275,6 +275,7 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 	}
 	assembly->next = NO_RECORD;
 	assembly->taken = verdict == LINK_TAKE;
+	assembly->dropped = verdict == LINK_DROP;
 	assembly->first = first;
 	assembly->frames = (uint32_t)frames;
 	assembly->fragment = wire->announce ? (uint32_t)wire->offset : wire->bytes;
@@ -314,7 +315,7 @@ static void end_first(struct link *link, struct flow *flow)
 	flow->rx.assembly = assembly->next;
 	set_waits(link, flow);         /* link_port_end may send frames */
 	count(link, LINK_MESSAGES_IN);
-	if (assembly->taken)
+	if (!assembly->dropped)
 		link_port_end(link->context, &assembly->target, 0);
 	record_free(&link->assemblies, index);
 }
@@ -325,7 +326,7 @@ void reassemble_lose(struct link *link, uint32_t index, uint32_t stash)
 		struct assembly *assembly = assembly_at(link, index);
 		uint32_t next = assembly->next;
 
-		if (assembly->taken)
+		if (!assembly->dropped)
 			link_port_end(link->context, &assembly->target, 1);
 		record_free(&link->assemblies, index);
 		index = next;

@@ -45,7 +45,7 @@ TEST(frames_between_engines_by_bulk_cards)
 	struct engines_result result;
 
 	config.longest = 60000;
-	config.announce = 16384;
+	config.announce = 20000;
 	network.loss = 1000;
 	result = engines_run(&config, &network);
 	CHECK_IS(result.errors, 0);

@@ -124,6 +124,30 @@ TEST(bulk_leaves_out_messages_that_the_user_drops)
 	CHECK_IS(traffic_close(&t), 0);
 }
 
+/* The same, but the user is told when they end, in the order of all. */
+TEST(bulk_leaves_out_payload_that_the_user_does_not_want)
+{
+	struct traffic_config config = usual(2, 900, 5);
+	struct netsim_config network = netsim_defaults(2, 5);
+	struct traffic t;
+
+	config.busy = config.unplaceable = 0;
+	config.headers = 300000;
+	traffic_open(&t, &config, &network);
+	traffic_start(&t);
+	CHECK_IS(traffic_run(&t, ~0u), 1);
+	CHECK_IS(t.failed, 0);
+	CHECK(traffic_count(&t, LINK_PLACED) > 500);
+	CHECK_IS(traffic_count(&t, LINK_PLACED), traffic_count(&t, LINK_PARTS_OUT));
+	CHECK_IS(traffic_count(&t, LINK_COPIED), 0);
+	CHECK_IS(traffic_count(&t, LINK_TIMEOUTS), 0);
+	CHECK_IS(traffic_close(&t), 0);
+	config.dropped = config.busy = 100000;
+	config.unplaceable = 1;
+	network.loss = network.reorder = 50000;
+	all_arrive(&config, &network);
+}
+
 /* A part without a buffer is sent by the ordinary card, whose frames may be shorter. */
 TEST(bulk_parts_fit_both_cards)
 {

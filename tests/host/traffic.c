@@ -209,6 +209,9 @@ static int on_begin(void *context, uint32_t node, uint32_t lane, const void *hea
 	target->room[2] = 0;
 	target->room[3] = node;
 	target->room[4] = 0;
+	target->room[5] = happens(n->traffic, n->traffic->config.headers);
+	if (target->room[5])
+		return LINK_HEADER;
 	if (length < TRAFFIC_PATTERN)
 		target->room[4] = (uintptr_t)new_payload(n, length);
 	return LINK_TAKE;
@@ -241,6 +244,8 @@ static void on_data(void *context, struct link_target *target, uint64_t at, cons
 	uint32_t number = (uint32_t)target->room[0];
 	struct payload *place = (struct payload *)(uintptr_t)target->room[4];
 
+	if (target->room[5])
+		wrong(t, "payload of a header", number, n->node);
 	if (number == STRANGER)
 		return;
 	if (at + bytes > t->lengths[number] ||
@@ -269,7 +274,7 @@ static void on_end(void *context, struct link_target *target, int fail)
 	if (fail || number == STRANGER)
 		return;
 	/* A card has written some bytes of an announced message. */
-	if (!(t->config.announce && length >= t->config.announce) &&
+	if (!target->room[5] && !(t->config.announce && length >= t->config.announce) &&
 	    (target->room[1] != length || target->room[2] != length * (length - 1) / 2))
 		wrong(t, "ends without all of its bytes", number, n->node);
 	received(n, number, (uint32_t)target->room[3], LINK_REQUESTS);

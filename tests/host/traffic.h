@@ -23,6 +23,7 @@ struct traffic_config {
 	uint32_t busy;             /* per million messages: the receiver says LINK_BUSY */
 	uint32_t dropped;          /* per million messages in several frames or parts: the receiver
 	                              drops it */
+	uint32_t headers;          /* per million of these: it wants no payload */
 	uint32_t answers;          /* per million messages: on the lane of answers */
 	uint32_t fast;             /* per million short requests: by link_fast_room, where it has room */
 	uint32_t keyed;            /* 1: frames carry tags */

@@ -306,8 +306,6 @@ struct link {
 	void *context;             /* argument of link_port_* */
 	const uint8_t *key;        /* config.key, or null */
 	uint32_t fragment;         /* payload bytes that fit in a frame */
-	uint8_t long_window;       /* config.window_bytes in frames of full length */
-	uint8_t most_unacked;      /* three quarters of long_window */
 	uint8_t ring_share;        /* frames of the card's ring for each sender */
 	struct wire_fast_prefix prefix; /* start of the frames of the fast path */
 	uint16_t most_requests;    /* records that the lane of requests may use */

@@ -212,11 +212,11 @@ __attribute__((noinline))
 void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence);
 
 /* Acknowledge frames that arrived in order: delayed, so that the next frame to the peer can
- * carry it, but at once after a quarter of the receive window or most_unacked frames. Otherwise
- * the peer's window would fill up, and then it would send a large burst. */
+ * carry it, but at once after a quarter of the receive window. Otherwise the peer's window would
+ * fill up, and then it would send a large burst. */
 static inline void reassemble_acknowledge(struct link *link, struct flow *flow)
 {
-	if (flow->rx.unacked * 4u >= flow->rx.window || flow->rx.unacked >= link->most_unacked)
+	if (flow->rx.unacked * 4u >= flow->rx.window)
 		frame_ack(link, flow);
 	else
 		timer_ack(link, flow, LINK_ACK_DELAY);

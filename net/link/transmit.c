@@ -5,8 +5,6 @@
  */
 #include "internal.h"
 
-#define SHORT_BYTES  4096u         /* messages of this length are not limited by long_window */
-
 /* The message to which a frame under way belongs. */
 static uint32_t message_of(const struct link *link, const struct flow *flow, uint32_t sequence)
 {
@@ -38,18 +36,14 @@ static uint32_t frames_out(const struct flow *flow)
 /* Whether this flow may send a frame now: a retransmission in REPAIR, a new frame in OPEN. */
 static int may_send(const struct link *link, const struct flow *flow)
 {
-	uint32_t out = frames_out(flow);
-
-	if (out >= flow->tx.cwnd || flow == link->bulk.deferred)
+	if (frames_out(flow) >= flow->tx.cwnd || flow == link->bulk.deferred)
 		return 0;
 	switch (flow_state(flow)) {
 	case FLOW_REPAIR:
-		return out < link->long_window;
+		return 1;
 	case FLOW_OPEN:
 		return flow->tx.unsent != NO_RECORD &&
 		       flow->tx.next - flow->tx.una < flow_window(flow) &&
-		       (out < link->long_window ||
-			send_at(link, flow->tx.unsent)->length <= SHORT_BYTES) &&
 		       !batch_is_delayed(flow);
 	default:
 		return 0;

@@ -21,9 +21,8 @@
 #define LOSSY_POSTED  16u          /* most buffers posted after a loss: a lost part is sent again
                                       behind those that were granted, and all these are moved */
 #define FEW_POSTED    8u           /* buffers posted at which more are posted and granted */
-#define MOST_BACKOFF 3u           /* most doublings of the timeouts of a turn, one for each turn
+#define MOST_BACKOFF  3u           /* most doublings of the timeouts of a turn, one for each turn
                                       in which nothing arrived */
-#define MOST_PASSES   8u           /* most doublings of the backoff before another turn */
 
 static uint32_t least_of(uint32_t a, uint32_t b)
 {
@@ -51,14 +50,9 @@ void bulk_request_turn(struct link *link, uint32_t index)
 
 	if (bulk->flow == assembly->flow)
 		return;
-	for (; other != NO_RECORD; other = assembly_at(link, other)->next) {
-		const struct assembly *first = assembly_at(link, other);
-
-		if (assembly_waits(first) &&
-		    (first->queued ||
-		     (first->passes && !is_due(first->again_at, units(link->now)))))
+	for (; other != NO_RECORD; other = assembly_at(link, other)->next)
+		if (assembly_at(link, other)->queued)
 			return;
-	}
 	assembly->queued = 1;
 	assembly->turn_next = NO_RECORD;
 	if (bulk->first == NO_RECORD)
@@ -128,8 +122,7 @@ void bulk_pass(struct link *link)
 		assembly_at(link, first_incomplete(link, link->flows[bulk->flow].rx.assembly));
 
 	count(link, LINK_PASSED);
-	assembly->again_at = units(link->now) + (units(LINK_LEAST_TIMEOUT) << assembly->passes);
-	assembly->passes += assembly->passes < MOST_PASSES;
+	assembly->passes += assembly->passes < MOST_BACKOFF;
 	end_turn(link, 0);
 }
 
@@ -356,7 +349,7 @@ void bulk_run(struct link *link, int landed)
 				break;
 			first = assembly_at(link, bulk->first);
 			bulk->flow = first->flow;
-			bulk->backoff = (uint8_t)least_of(first->passes, MOST_BACKOFF);
+			bulk->backoff = first->passes;
 			bulk_leave_queue(link, bulk->first);
 			bulk->spent = bulk->tries = 0;
 			bulk->shared_from = link->now;

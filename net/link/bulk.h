@@ -58,7 +58,7 @@ uint64_t bulk_timeout(const struct link *link);
 /* Remove a message from the list of those that wait for a turn. */
 void bulk_leave_queue(struct link *link, uint32_t assembly);
 /* The flow that has the turn sends nothing, or little: end its turn. It gets another one when it is
- * heard from again, after a backoff. */
+ * heard from again. */
 void bulk_pass(struct link *link);
 /* Send a GRANT for the parts of buffers [from, until); `again`: send also those that were sent
  * before. */

@@ -188,7 +188,6 @@ struct assembly {
 	uint32_t granted;          /* parts that have, or had, a buffer in struct bulk */
 	uint32_t sent;             /* parts that may have been sent before their buffers were
 	                              withdrawn: the next grant of them says AGAIN */
-	uint32_t again_at;         /* units: with `passes`, no other turn before this time */
 	uint8_t  passes;           /* turns in which nothing arrived */
 	struct link_target target;
 };

@@ -20,7 +20,7 @@ MESSAGES = ("posted early untagged matching vectors truncated injected arguments
 COMPLETIONS = "selective formats waiting failure_in_order undirected inject_by_default".split()
 
 MULTI = ("posted early cancelled cancelled_fetching arguments many_buffers released_at_once "
-         "behind").split()
+         "behind overtaking").split()
 
 # Case, nodes, messages of each rank: over shared memory, and over cards.
 FLOODS = [("early", 4, 10000, 1000), ("self", 1, 20000, 0), ("all", 4, 2000, 300),

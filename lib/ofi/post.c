@@ -2,7 +2,8 @@
  * Receives, from the call until they are posted: a match entry in front of those for early
  * messages, so that the message lands in the user's buffer while the application computes. If the
  * message is there already, the receive takes it (early.c). If no entry is free, the receive waits
- * in the library, in order. Owns the pool of receives. Called by the application's one thread.
+ * in the library, in order, and takes its message there if that comes first. So no early message
+ * matches a receive that waits. Owns the pool of receives. Called by the application's one thread.
  */
 #include "provider.h"
 #include <stdlib.h>
@@ -143,6 +144,15 @@ static int is_used_up(const struct endpoint *ep, const struct rx *rx, const stru
 	       (room_of(rx) < ep->multi_recv || (early && early->length > room_of(rx)));
 }
 
+/* The receive gets no more messages. It ends once those that it has are complete, with this failure
+ * if it is not 0. */
+static void release(struct endpoint *ep, struct rx *rx, int failure)
+{
+	rx->failure = failure;
+	rx->released = 1;
+	mfi_rx_release(ep, rx);
+}
+
 /* Whether there is an early message from its source. */
 static inline int may_be_early(const struct endpoint *ep, const struct rx *rx)
 {
@@ -159,8 +169,7 @@ static int is_served(struct endpoint *ep, struct rx *rx)
 		struct early *early = may_be_early(ep, rx) ? mfi_early_find(ep, rx) : 0;
 
 		if (is_used_up(ep, rx, early)) {
-			rx->released = 1;
-			mfi_rx_release(ep, rx);
+			release(ep, rx, 0);
 			return 1;
 		}
 		if (!early)
@@ -223,10 +232,55 @@ void mfi_post_waiting(struct endpoint *ep)
 			continue;
 		}
 		if (error)
-			mfi_rx_fail(ep, rx, -error);
+			release(ep, rx, -error);
 		ep->waiting = next;
 		if (!next)
 			ep->waiting_end = &ep->waiting;
+	}
+}
+
+/* Removes the receive at this place of the list of those that wait. */
+static void unlist(struct endpoint *ep, struct rx **at)
+{
+	struct rx *rx = *at;
+
+	*at = rx->next;
+	if (ep->waiting_end == &rx->next)
+		ep->waiting_end = at;
+}
+
+/* The waiting FI_MULTI_RECV buffer at this place takes no more messages. */
+static void release_waiting(struct endpoint *ep, struct rx **at)
+{
+	struct rx *rx = *at;
+
+	unlist(ep, at);
+	release(ep, rx, 0);
+}
+
+/* A FI_MULTI_RECV buffer that is too small for the message is used up, and the next receive that
+ * matches takes it. */
+void mfi_serve_waiting(struct endpoint *ep, struct early *early)
+{
+	struct rx **at = &ep->waiting;
+
+	while (*at) {
+		struct rx *rx = *at;
+
+		if (!mfi_matches(rx, early)) {
+			at = &rx->next;
+		} else if (rx->landing == LANDS_POSTED) {
+			unlist(ep, at);
+			mfi_early_deliver(ep, early, rx);
+			return;
+		} else if (is_used_up(ep, rx, early)) {
+			release_waiting(ep, at);
+		} else {
+			deliver_many(ep, early, rx);
+			if (is_used_up(ep, rx, 0))
+				release_waiting(ep, at);
+			return;
+		}
 	}
 }
 
@@ -322,16 +376,12 @@ begin(struct endpoint *ep, const struct iovec *pieces, size_t count, fi_addr_t s
 	return error;
 }
 
-/* A receive while earlier ones wait for a match entry. If its message has arrived, it takes it at
- * once: no waiting receive matches it. Only a FI_MULTI_RECV buffer might, as it looks for messages
- * when its turn comes; behind one an untagged receive waits. */
+/* A receive while earlier ones wait for a match entry: it takes the early messages that it matches,
+ * as those before it match none of them, or waits too. */
 __attribute__((noinline))
 static int queue_behind(struct endpoint *ep, struct rx *rx)
 {
-	for (const struct rx *at = ep->waiting; at; at = at->next)
-		if (at->landing == LANDS_MANY && (rx->bits & BITS_UNTAGGED))
-			return NO_ENTRY;
-	return rx->landing == LANDS_POSTED && is_served(ep, rx) ? 0 : NO_ENTRY;
+	return is_served(ep, rx) ? 0 : NO_ENTRY;
 }
 
 /* A receive without FI_PEEK, FI_CLAIM or FI_DISCARD. */
@@ -486,9 +536,7 @@ static int stop_waiting(struct endpoint *ep, struct rx *rx)
 		at = &(*at)->next;
 	if (!*at)
 		return 0;
-	*at = rx->next;
-	if (ep->waiting_end == &rx->next)
-		ep->waiting_end = at;
+	unlist(ep, at);
 	return 1;
 }
 
@@ -523,9 +571,7 @@ static void end(struct endpoint *ep, struct rx *rx, int failure)
 			return;
 		ep->posted--;
 	}
-	rx->failure = failure;
-	rx->released = 1;
-	mfi_rx_release(ep, rx);
+	release(ep, rx, failure);
 }
 
 ssize_t mfi_cancel(struct fid *fid, void *context)

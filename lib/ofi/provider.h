@@ -528,6 +528,8 @@ struct rx *mfi_rx_take(struct endpoint *ep);
 void mfi_rx_give(struct endpoint *ep, struct rx *rx);
 /* Posts receives that wait for a match entry. */
 void mfi_post_waiting(struct endpoint *ep);
+/* Gives a new early message to the first receive that waits and matches it, if there is one. */
+void mfi_serve_waiting(struct endpoint *ep, struct early *early);
 
 /* receive.c */
 /* A message has arrived in a posted receive. */

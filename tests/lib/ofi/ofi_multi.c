@@ -207,7 +207,10 @@ static void many_buffers(struct ofi *o)
 /* Fills the entries that the kernel has for receives with buffers of one message each. */
 enum { FULL = 10300, SMALL = 16 };
 
-static char many[FULL][SMALL];
+/* More receives than the kernel has pieces for */
+enum { SCATTERED = 200, PIECES = 32 };
+
+static char many[FULL][SMALL], scattered[2 * PIECES];
 
 static void post_many(struct ofi *o, int count)
 {
@@ -280,13 +283,76 @@ static void behind(struct ofi *o)
 	fill_many(o, FULL);
 }
 
+/* `count` receives from a rank, of one byte in each of `pieces` pieces: the kernel has no room for
+ * all of them, so later buffers wait behind the last. */
+static void post_pieces(struct ofi *o, int count, int pieces, int source, int is_tagged)
+{
+	struct iovec iov[PIECES];
+	const struct fi_msg msg = { .msg_iov = iov, .iov_count = pieces, .addr = source,
+				    .context = scattered };
+
+	for (int i = 0; i < pieces; i++)
+		iov[i] = (struct iovec){ scattered + 2 * i, 1 };
+	for (int i = 0; i < count; i++)
+		if (is_tagged)
+			OK(fi_trecvv(o->ep, iov, 0, pieces, source, 3, 0, scattered));
+		else
+			OK(fi_recvmsg(o->ep, &msg, 0));
+}
+
+/* Their messages. */
+static void send_pieces(struct ofi *o, int count, int pieces, int to, int is_tagged)
+{
+	static char a;
+
+	for (int i = 0; i < count; i++)
+		if (is_tagged)
+			OK(fi_tsend(o->ep, out, pieces, 0, to, 3, &a));
+		else
+			OK(fi_send(o->ep, out, pieces, 0, to, &a));
+	for (int sent = 0, received = 0; sent < count || received < count; ) {
+		struct fi_cq_tagged_entry entry;
+
+		EQUAL(next(o->cq, &entry), 1);
+		sent += entry.op_context == &a;
+		if (entry.op_context != scattered)
+			continue;
+		received++;
+		EQUAL(entry.len, pieces);
+	}
+}
+
+/* Buffers wait behind receives that get no message before the buffers have got theirs. */
+static void past(struct ofi *o, int count, int pieces, int is_tagged)
+{
+	int from = is_tagged ? o->left : o->rank, to = is_tagged ? o->right : o->rank;
+	size_t least = 64;
+
+	OK(fi_setopt(&o->ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof(least)));
+	post_pieces(o, count, pieces, from, is_tagged);
+	stream(o, 0);
+	ofi_barrier();
+	drain(o, 2);
+	ofi_barrier();
+	send_pieces(o, count, pieces, to, is_tagged);
+}
+
+/* Untagged receives that name another source, where there is one */
+static void overtaking(struct ofi *o)
+{
+	past(o, SCATTERED, PIECES, 1);
+	past(o, FULL, 1, 1);
+	if (o->size > 1)
+		past(o, SCATTERED, PIECES, 0);
+}
+
 int main(void)
 {
 	static const struct ofi_case cases[] = {
 		{ "posted", posted }, { "early", early }, { "cancelled", cancelled },
 		{ "cancelled_fetching", cancelled_fetching }, { "arguments", arguments },
 		{ "many_buffers", many_buffers }, { "released_at_once", released_at_once },
-		{ "behind", behind },
+		{ "behind", behind }, { "overtaking", overtaking },
 	};
 	struct ofi o;
 

@@ -16,7 +16,7 @@ INFO = ("offered hinted more_than_offered flags vectors names busy incomplete op
         "not_offered").split()
 
 MESSAGES = ("posted early untagged matching vectors truncated injected arguments bad_memory "
-            "cancelled peeked delivery").split()
+            "unwritable cancelled peeked delivery").split()
 COMPLETIONS = "selective formats waiting failure_in_order undirected inject_by_default".split()
 
 MULTI = ("posted early cancelled cancelled_fetching arguments many_buffers released_at_once "

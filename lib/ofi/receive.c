@@ -182,16 +182,27 @@ static int bind_pieces(struct endpoint *ep, const struct rx *rx, ptl_handle_md_t
 	return error;
 }
 
+static int get(struct endpoint *ep, ptl_handle_md_t md, uint64_t at, size_t bytes, uint32_t rank,
+	       uint64_t bits, uint64_t origin)
+{
+	int error;
+
+	while ((error = PtlGetRegion(md, at, bytes, margay_process((int)rank), PORTAL_PULL, 0, bits,
+				     origin & ORIGIN_ADDRESS)) == PTL_NO_SPACE)
+		mfi_make_room(ep);
+	return error;
+}
+
+/* If the bytes cannot be written where they belong, it fetches none, so that the send ends. */
 void mfi_fetch(struct endpoint *ep, struct rx *rx, uint32_t rank, uint64_t origin)
 {
-	const ptl_process_id_t target = margay_process((int)rank);
 	size_t bytes = rx->arrived < rx->buffer.bytes ? rx->arrived : rx->buffer.bytes;
 	uint16_t slot = mfi_tx_take(ep, TX_PULL);
 	struct tx *tx = &ep->tx[slot];
 	uint64_t bits = (uint64_t)slot << PULL_SLOT_SHIFT;
 	ptl_handle_md_t md = ep->fetched;
 	uint64_t at = (uintptr_t)rx->buffer.base;
-	int error;
+	int error = PTL_OK;
 
 	tx->rx = rx;
 	tx->rank = rank;
@@ -207,11 +218,15 @@ void mfi_fetch(struct endpoint *ep, struct rx *rx, uint32_t rank, uint64_t origi
 			if (!tx->copy)
 				mfi_no_memory("long messages in pieces", 1);
 			at = (uintptr_t)tx->copy;
+			error = PTL_OK;
 		}
 	}
-	while ((error = PtlGetRegion(md, at, bytes, target, PORTAL_PULL, 0, bits,
-				     origin & ORIGIN_ADDRESS)) == PTL_NO_SPACE)
-		mfi_make_room(ep);
+	if (error == PTL_OK)
+		error = get(ep, md, at, bytes, rank, bits, origin);
+	if (error != PTL_OK) {
+		tx->error = -mfi_error(error);
+		error = get(ep, ep->fetched, 0, 0, rank, bits, origin);
+	}
 	if (error != PTL_OK)
 		mfi_tx_part(ep, slot, 0, -mfi_error(error));
 }

@@ -29,6 +29,10 @@ static void selective(struct ofi *o)
 	OK(fi_ep_bind(o->ep, &sends->fid, FI_SEND));
 	OK(fi_ep_bind(o->ep, &receives->fid, FI_RECV));
 	EQUAL(fi_close(&sends->fid), -FI_EBUSY);
+	EQUAL(fi_cntr_wait(sends, 1, HANG_MS), -FI_EOPBADSTATE);
+	EQUAL(fi_cntr_wait(sends, 1, -1), -FI_EOPBADSTATE);
+	EQUAL(fi_cntr_wait(sends, 1, 0), -FI_ETIMEDOUT);
+	OK(fi_cntr_wait(sends, 0, -1));
 	OK(fi_enable(o->ep));
 	ofi_barrier();
 	OK(fi_trecv(o->ep, in, 8, 0, o->left, 1, 0, &b));
@@ -59,6 +63,7 @@ static void selective(struct ofi *o)
 	flags = FI_SEND | FI_RECV;
 	CHECK(fi_ep_bind(o->ep, &sends->fid, flags) < 0);
 	ofi_close_ep(o);
+	EQUAL(fi_cntr_wait(sends, 1000, -1), -FI_EOPBADSTATE);
 	OK(fi_close(&sends->fid));
 	OK(fi_close(&receives->fid));
 	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, 0);

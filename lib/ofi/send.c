@@ -404,7 +404,7 @@ static ssize_t send_pieces(struct fid_ep *fid, const struct iovec *iov, size_t c
 		.bits = bits, .data = data & 0xffffffff, .flags = flags, .context = context,
 	};
 
-	if (count > IOV_PIECES || (bits & ~(BITS_TAG | BITS_UNTAGGED)))
+	if (count > IOV_PIECES)
 		return -FI_EINVAL;
 	for (size_t i = 0; i < count; i++)
 		send.buffer.bytes += iov[i].iov_len;
@@ -512,6 +512,8 @@ static ssize_t tagged_sendv(struct fid_ep *ep, const struct iovec *iov, void **d
 			    fi_addr_t dest, uint64_t tag, void *context)
 {
 	(void)desc;
+	if (tag & ~BITS_TAG)
+		return -FI_EINVAL;
 	return send_pieces(ep, iov, count, dest, tag, 0, context, own_flags(endpoint_of(ep)));
 }
 
@@ -519,6 +521,8 @@ static ssize_t tagged_sendmsg(struct fid_ep *ep, const struct fi_msg_tagged *msg
 {
 	if (flags & ~SEND_FLAGS)
 		return -FI_EBADFLAGS;
+	if (msg->tag & ~BITS_TAG)
+		return -FI_EINVAL;
 	return send_pieces(ep, msg->msg_iov, msg->iov_count, msg->addr, msg->tag,
 			   flags & FI_REMOTE_CQ_DATA ? msg->data : 0, msg->context,
 			   mfi_flags(endpoint_of(ep), flags));

@@ -249,6 +249,8 @@ static void arguments(struct ofi *o)
 	const struct iovec iov = { in, 8 };
 	const struct fi_msg_tagged tagged = { .msg_iov = &iov, .iov_count = 1, .addr = o->right,
 					      .tag = 1ULL << 56 };
+	const struct fi_msg_tagged untagged_bit = { .msg_iov = &iov, .iov_count = 1,
+						    .addr = o->right, .tag = 1ULL << 62 };
 	const struct fi_msg_tagged multi = { .msg_iov = &iov, .iov_count = 1, .addr = o->left };
 	const fi_addr_t nobody = o->size;
 
@@ -260,7 +262,9 @@ static void arguments(struct ofi *o)
 	EQUAL(fi_tsend(o->ep, out, 8, 0, o->right, 1ULL << 56, 0), -FI_EINVAL);
 	EQUAL(fi_tinject(o->ep, out, 8, o->right, 1ULL << 56), -FI_EINVAL);
 	EQUAL(fi_tsendv(o->ep, &iov, 0, 1, o->right, 1ULL << 63, 0), -FI_EINVAL);
+	EQUAL(fi_tsendv(o->ep, &iov, 0, 1, o->right, 1ULL << 62, 0), -FI_EINVAL);
 	EQUAL(fi_tsendmsg(o->ep, &tagged, 0), -FI_EINVAL);
+	EQUAL(fi_tsendmsg(o->ep, &untagged_bit, 0), -FI_EINVAL);
 	EQUAL(fi_trecv(o->ep, in, 8, 0, o->left, 1ULL << 56, 0, 0), -FI_EINVAL);
 	EQUAL(fi_trecvmsg(o->ep, &tagged, 0), -FI_EINVAL);
 	EQUAL(fi_trecvmsg(o->ep, &multi, FI_MULTI_RECV), -FI_EBADFLAGS);

@@ -141,7 +141,7 @@ struct rx *mfi_rx_part(struct endpoint *ep, struct rx *parent, size_t offset, si
 	rx->parent = parent;
 	parent->children++;
 	rx->context = parent->context;
-	rx->flags = FI_COMPLETION;
+	rx->flags = parent->flags;
 	rx->buffer = (struct buffer){ .base = parent->buffer.base + offset, .bytes = bytes,
 				      .count = 1 };
 	return rx;

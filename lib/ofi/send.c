@@ -225,17 +225,16 @@ static int send_long(struct endpoint *ep, uint32_t rank, const struct send *send
 	return error ? give_up(ep, slot, error) : 0;
 }
 
-/* Whether it is sent as a long message. A message of more than half a window is, because the
- * receiver may keep back that much credit. A send that must end only on delivery is too, where a
- * short put ends before. */
+/* Whether it is sent as a long message. A message that needs more than half of the least window is,
+ * because the receiver may keep back that much credit. A send that must end only on delivery is
+ * too, where a short put may end before. */
 static int is_long(const struct endpoint *ep, const struct send *send)
 {
 	size_t bytes = send->buffer.bytes;
 
 	if (bytes > EAGER_BYTES || mfi_units(bytes, 0) > ep->window_least / 2)
 		return 1;
-	return (send->flags & (FI_DELIVERY_COMPLETE | FI_INJECT)) == FI_DELIVERY_COMPLETE &&
-	       ep->inline_bytes != SIZE_MAX;
+	return (send->flags & FI_DELIVERY_COMPLETE) && ep->inline_bytes != SIZE_MAX;
 }
 
 /* Sends it if there is credit and a slot: 0, 1 if there is no credit or slot, or an error. */
@@ -308,6 +307,7 @@ static void fail(struct endpoint *ep, const struct deferred *deferred, int error
 {
 	const struct fi_cq_err_entry entry = {
 		.op_context = deferred->context, .flags = kind_of(deferred->bits), .err = -error,
+		.prov_errno = PTL_FAIL,
 	};
 
 	if (ep->send_counter)

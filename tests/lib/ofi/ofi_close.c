@@ -66,16 +66,20 @@ static void send_without_credit(struct ofi *o)
 		}
 		EQUAL(fi_cq_readerr(o->cq, &error, 0), 1);
 		EQUAL(error.err, FI_ECONNRESET);
+		EQUAL(error.prov_errno, PTL_FAIL);
 		failures++;
 	}
 	CHECK(failures > 0);
 }
 
-/* Also an empty message, if its end tells of its delivery. */
+/* Also an empty and an injected message, if their ends tell of their delivery. */
 static void send_late(struct ofi *o, int card)
 {
 	static char longer[16 * MOST_BYTES];
 	const struct fi_msg_tagged empty = { .addr = 1, .context = bytes };
+	const struct iovec iov = { bytes, MOST_BYTES };
+	const struct fi_msg_tagged injected = { .msg_iov = &iov, .iov_count = 1, .addr = 1,
+						.context = bytes };
 
 	if (o->rank == 1)
 		OK(fi_close(&o->ep->fid));
@@ -86,6 +90,8 @@ static void send_late(struct ofi *o, int card)
 	failed(o, longer, FI_ECONNRESET);
 	if (card) {
 		OK(fi_tsendmsg(o->ep, &empty, FI_DELIVERY_COMPLETE));
+		failed(o, bytes, FI_ECONNRESET);
+		OK(fi_tsendmsg(o->ep, &injected, FI_DELIVERY_COMPLETE | FI_INJECT));
 		failed(o, bytes, FI_ECONNRESET);
 	}
 	send_without_credit(o);

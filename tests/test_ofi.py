@@ -61,6 +61,11 @@ def test_a_message_to_a_closed_endpoint_names_the_cause(margay, app, over):
            *([] if over == "shm" else ["card"])).ok().prints("^ok$")
 
 
+@OVER
+def test_long_messages_that_a_closed_endpoint_has_not_fetched(margay, app, over):
+    margay("run", *LINKS[over], "-n", 2, "--no-prefix", app("ofi_close"), "unread").ok().prints("^ok$")
+
+
 def test_what_is_offered(margay, app):
     cases(margay, app, "shm", 1, "ofi_info", INFO)
 

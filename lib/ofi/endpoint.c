@@ -227,6 +227,8 @@ static int ep_close(struct fid *fid)
 	if (ep->domain->endpoint == ep) {
 		while (ep->injected_bytes)      /* their calls have already returned success */
 			mfi_wait(ep, CLOSE_LOOK_MS);
+		if (ep->enabled)
+			mfi_parked_tell(ep);
 		PtlNIFini(ep->domain->ni);
 		error = PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, 0, 0, &ep->domain->ni);
 		if (error == PTL_OK)

@@ -487,6 +487,13 @@ static inline int mfi_await(struct endpoint *ep, uint32_t rank)
 	return ep->peers[rank].gone == FI_EIO ? FI_EIO : 0;
 }
 
+/* The same for a send that its receiver must fetch. A peer without an endpoint never will. */
+static inline int mfi_await_fetch(struct endpoint *ep, uint32_t rank)
+{
+	ep->peers[rank].awaited = 1;
+	return ep->peers[rank].gone;
+}
+
 /* send.c */
 extern struct fi_ops_msg mfi_ops_msg;
 extern struct fi_ops_tagged mfi_ops_tagged;
@@ -504,7 +511,7 @@ void mfi_parked_acked(struct endpoint *ep, uint64_t number, size_t landed, int e
 /* Sets bytes at senders, and completes parked sends; or only the former. */
 void mfi_parked_look(struct endpoint *ep);
 void mfi_parked_tell(struct endpoint *ep);
-/* Awaits the receivers of parked sends; fails those of dead ones. */
+/* Awaits the receivers of parked sends; fails those to receivers that are gone. */
 void mfi_parked_await(struct endpoint *ep);
 void mfi_parked_close(struct endpoint *ep);
 

@@ -142,7 +142,7 @@ static void keep(struct endpoint *ep, struct early *early)
 	ep->early_count++;
 }
 
-/* Frees an early message that is on no list any more. */
+/* Removes an early message from both lists, and frees it. */
 void mfi_early_forget(struct endpoint *ep, struct early *early)
 {
 	struct peer *peer = &ep->peers[early->source];

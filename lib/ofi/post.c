@@ -384,7 +384,7 @@ static int queue_behind(struct endpoint *ep, struct rx *rx)
 	return is_served(ep, rx) ? 0 : NO_ENTRY;
 }
 
-/* A receive without FI_PEEK, FI_CLAIM or FI_DISCARD. */
+/* A receive without FI_PEEK and FI_CLAIM. */
 static inline __attribute__((always_inline)) ssize_t
 receive(struct endpoint *ep, const struct iovec *pieces, size_t count, fi_addr_t source,
 	uint64_t bits, uint64_t ignore, void *context, uint64_t flags)

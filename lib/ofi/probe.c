@@ -1,7 +1,8 @@
 /*
  * Peers that have died or closed their endpoint. The kernel reports that only for operations under
  * way. So a rank that waits while nothing comes probes the peers that it waits for. A probe is an empty
- * put with an ack. A living endpoint sends no ack; otherwise an ack with the reason comes (progress.c).
+ * put to the peer's credit limits that asks for an ack. An endpoint sends none for its limits. If the
+ * peer has no endpoint any more or has died, an ack with that failure comes (progress.c).
  * Then sends that wait for credit fail (send.c), and long sends whose headers the peer has. If the peer
  * has died, receives that name it fail too. Called by the application's one thread, when it waits.
  */

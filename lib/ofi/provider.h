@@ -121,9 +121,10 @@ struct domain {
 struct av {
 	struct fid_av fid;
 	struct domain *domain;
-	uint32_t *ranks;                /* rank of each fi_addr_t; null: addresses are ranks */
+	uint32_t *ranks;                /* rank of each fi_addr_t, if there is no `map` */
 	size_t count, room;
-	fi_addr_t *map;                 /* a named vector's table, which the caller sees */
+	fi_addr_t *map;                 /* a named vector's table, which the caller sees: its addresses
+	                                   are ranks; or null */
 };
 
 struct region {
@@ -204,7 +205,7 @@ enum tx_kind { TX_FREE, TX_SEND, TX_LONG, TX_PULL, TX_RMA };
 struct tx {
 	uint8_t kind;
 	uint8_t acked, fetched;         /* TX_LONG: what has come */
-	uint16_t next;                  /* next free slot */
+	uint16_t next;                  /* next slot in its list: of free ones, or `telling` */
 	uint32_t parts;                 /* outstanding events */
 	uint64_t flags;                 /* flags of its completion; 0: no completion */
 	void *context;

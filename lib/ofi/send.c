@@ -140,7 +140,8 @@ static int send_short(struct endpoint *ep, uint32_t rank, const struct send *sen
 }
 
 /* Makes a descriptor for a message in pieces, from which it is sent and fetched. -FI_ENOMEM: the
- * kernel has no room for its pieces. Messages that wait for their receives may hold all of it. */
+ * kernel has no entry or no pieces left. Messages that wait for their receives may hold all of them,
+ * so waiting for some might never end. */
 static int expose_pieces(struct endpoint *ep, uint16_t slot, const struct buffer *buffer)
 {
 	const ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };

@@ -205,7 +205,7 @@ void mfi_early_event(struct endpoint *ep, const ptl_event_t *event)
 	struct early *early;
 
 	if (landing == LANDS_MANY) {
-		mfi_arrived_many(ep, event->md.user_ptr, event);
+		mfi_many_arrived(ep, event->md.user_ptr, event);
 		return;
 	}
 	if (event->type == PTL_EVENT_UNLINK) {

@@ -122,37 +122,6 @@ static inline int post_one(struct endpoint *ep, struct rx *rx)
 			   &rx->entry, &handle, ep->queues[QUEUE_EARLY]);
 }
 
-static size_t room_of(const struct rx *rx)
-{
-	return rx->buffer.bytes - rx->filled;
-}
-
-/* Copies an early message into a FI_MULTI_RECV buffer that is not posted yet. */
-static void deliver_many(struct endpoint *ep, struct early *early, struct rx *rx)
-{
-	size_t at = rx->filled, bytes = early->length < room_of(rx) ? early->length : room_of(rx);
-
-	rx->filled += bytes;
-	mfi_early_deliver(ep, early, mfi_rx_part(ep, rx, at, bytes));
-}
-
-/* Whether a FI_MULTI_RECV buffer takes no more messages. The next message must not be overtaken, so
- * a buffer that is too small for it is used up too; an empty buffer takes its beginning. */
-static int is_used_up(const struct endpoint *ep, const struct rx *rx, const struct early *early)
-{
-	return rx->landing == LANDS_MANY && rx->filled > 0 &&
-	       (room_of(rx) < ep->multi_recv || (early && early->length > room_of(rx)));
-}
-
-/* The receive gets no more messages. It ends once those that it has are complete, with this failure
- * if it is not 0. */
-static void release(struct endpoint *ep, struct rx *rx, int failure)
-{
-	rx->failure = failure;
-	rx->released = 1;
-	mfi_rx_release(ep, rx);
-}
-
 /* Whether there is an early message from its source. */
 static inline int may_be_early(const struct endpoint *ep, const struct rx *rx)
 {
@@ -168,8 +137,8 @@ static int is_served(struct endpoint *ep, struct rx *rx)
 	for (;;) {
 		struct early *early = may_be_early(ep, rx) ? mfi_early_find(ep, rx) : 0;
 
-		if (is_used_up(ep, rx, early)) {
-			release(ep, rx, 0);
+		if (rx->landing == LANDS_MANY && mfi_many_is_used_up(ep, rx, early)) {
+			mfi_rx_release(ep, rx, 0);
 			return 1;
 		}
 		if (!early)
@@ -178,7 +147,7 @@ static int is_served(struct endpoint *ep, struct rx *rx)
 			mfi_early_deliver(ep, early, rx);
 			return 1;
 		}
-		deliver_many(ep, early, rx);
+		mfi_many_deliver(ep, early, rx);
 	}
 }
 
@@ -232,7 +201,7 @@ void mfi_post_waiting(struct endpoint *ep)
 			continue;
 		}
 		if (error)
-			release(ep, rx, -error);
+			mfi_rx_release(ep, rx, -error);
 		ep->waiting = next;
 		if (!next)
 			ep->waiting_end = &ep->waiting;
@@ -255,7 +224,7 @@ static void release_waiting(struct endpoint *ep, struct rx **at)
 	struct rx *rx = *at;
 
 	unlist(ep, at);
-	release(ep, rx, 0);
+	mfi_rx_release(ep, rx, 0);
 }
 
 /* A FI_MULTI_RECV buffer that is too small for the message is used up, and the next receive that
@@ -273,11 +242,11 @@ void mfi_serve_waiting(struct endpoint *ep, struct early *early)
 			unlist(ep, at);
 			mfi_early_deliver(ep, early, rx);
 			return;
-		} else if (is_used_up(ep, rx, early)) {
+		} else if (mfi_many_is_used_up(ep, rx, early)) {
 			release_waiting(ep, at);
 		} else {
-			deliver_many(ep, early, rx);
-			if (is_used_up(ep, rx, 0))
+			mfi_many_deliver(ep, early, rx);
+			if (mfi_many_is_used_up(ep, rx, 0))
 				release_waiting(ep, at);
 			return;
 		}
@@ -571,7 +540,7 @@ static void end(struct endpoint *ep, struct rx *rx, int failure)
 			return;
 		ep->posted--;
 	}
-	release(ep, rx, failure);
+	mfi_rx_release(ep, rx, failure);
 }
 
 ssize_t mfi_cancel(struct fid *fid, void *context)

@@ -13,7 +13,7 @@
  *   probe.c      peers that have died or closed their endpoint, and what fails because of it
  *   send.c       messages out;  parked.c  long ones beyond the slots
  *   post.c       receives, until they are posted;  receive.c  what comes into them;
- *                early.c  messages that came before their receive
+ *                many.c  buffers of many messages;  early.c  messages that came before their receive
  *   rma.c        reads and writes;  atomic.c  atomic operations
  *   absent.c     calls that are not offered
  */
@@ -546,23 +546,31 @@ void mfi_arrived(struct endpoint *ep, struct rx *rx, const ptl_event_t *event);
 void mfi_received(struct endpoint *ep, struct rx *rx, size_t length, int error);
 /* The receive ends without a message. */
 void mfi_rx_fail(struct endpoint *ep, struct rx *rx, int error);
-/* A message has come into a FI_MULTI_RECV buffer, or the buffer is full. */
-void mfi_arrived_many(struct endpoint *ep, struct rx *rx, const ptl_event_t *event);
-/* The kernel no longer has a FI_MULTI_RECV buffer. */
-static inline void mfi_many_unlinked(struct endpoint *ep)
-{
-	ep->posted_many--;
-	mfi_entry_give(ep);
-}
-/* A receive of one message into a part of a FI_MULTI_RECV buffer. */
-struct rx *mfi_rx_part(struct endpoint *ep, struct rx *parent, size_t offset, size_t bytes);
-/* Gives a FI_MULTI_RECV buffer that takes no more back to the caller, once it is complete. */
-void mfi_rx_release(struct endpoint *ep, struct rx *rx);
 /* Fetches a long message, whose header is in `rx`, from its sender. */
 void mfi_fetch(struct endpoint *ep, struct rx *rx, uint32_t rank, uint64_t origin);
 int mfi_matches(const struct rx *rx, const struct early *early);
 /* Copies into the buffer's pieces. Returns how many bytes fitted. */
 size_t mfi_scatter(const struct buffer *to, const char *from, size_t bytes);
+
+/* many.c: FI_MULTI_RECV buffers */
+/* A message has come into the buffer, or the buffer is full. */
+void mfi_many_arrived(struct endpoint *ep, struct rx *rx, const ptl_event_t *event);
+/* Copies an early message into a buffer that is not posted yet. */
+void mfi_many_deliver(struct endpoint *ep, struct early *early, struct rx *rx);
+/* Whether the buffer takes no more messages. The next message, if one is named, must not be overtaken,
+ * so a buffer that is too small for it is used up too; an empty buffer takes its beginning. */
+int mfi_many_is_used_up(const struct endpoint *ep, const struct rx *rx, const struct early *early);
+/* The kernel no longer has the buffer. */
+static inline void mfi_many_unlinked(struct endpoint *ep)
+{
+	ep->posted_many--;
+	mfi_entry_give(ep);
+}
+/* The receive of a message in the buffer is complete. */
+void mfi_many_part_ended(struct endpoint *ep, struct rx *rx);
+/* A receive, of any kind, gets no more messages. It ends once those that it has are complete, with this
+ * failure if it is not 0. */
+void mfi_rx_release(struct endpoint *ep, struct rx *rx, int failure);
 
 /* early.c */
 int mfi_early_open(struct endpoint *ep);

@@ -42,20 +42,6 @@ static void header_is(struct rx *rx, uint64_t bits, uint64_t header, size_t leng
 	rx->arrived = length;
 }
 
-void mfi_rx_release(struct endpoint *ep, struct rx *rx)
-{
-	if (!rx->released || rx->children)
-		return;
-	if (rx->failure) {
-		mfi_rx_fail(ep, rx, rx->failure);
-		return;
-	}
-	*mfi_cq_slot(ep->rx_cq) = (struct fi_cq_tagged_entry){
-		.op_context = rx->context, .flags = FI_MULTI_RECV,
-	};
-	mfi_rx_give(ep, rx);
-}
-
 /* Flags of a receive's completion. */
 static uint64_t flags_of(const struct rx *rx)
 {
@@ -99,10 +85,8 @@ void mfi_received(struct endpoint *ep, struct rx *rx, size_t length, int error)
 		}
 	}
 	mfi_rx_give(ep, rx);
-	if (parent) {
-		parent->children--;
-		mfi_rx_release(ep, parent);
-	}
+	if (parent)
+		mfi_many_part_ended(ep, parent);
 }
 
 void mfi_arrived(struct endpoint *ep, struct rx *rx, const ptl_event_t *event)
@@ -130,38 +114,6 @@ void mfi_rx_fail(struct endpoint *ep, struct rx *rx, int error)
 {
 	header_is(rx, rx->bits, 0, 0);
 	mfi_received(ep, rx, 0, error);
-}
-
-struct rx *mfi_rx_part(struct endpoint *ep, struct rx *parent, size_t offset, size_t bytes)
-{
-	struct rx *rx = mfi_rx_take(ep);
-
-	if (!rx)
-		mfi_no_memory("open receives", ep->posted);
-	rx->parent = parent;
-	parent->children++;
-	rx->context = parent->context;
-	rx->flags = parent->flags;
-	rx->buffer = (struct buffer){ .base = parent->buffer.base + offset, .bytes = bytes,
-				      .count = 1 };
-	return rx;
-}
-
-void mfi_arrived_many(struct endpoint *ep, struct rx *rx, const ptl_event_t *event)
-{
-	uint64_t bits = event->match_bits, header = event->hdr_data;
-	struct rx *child;
-
-	if (event->type == PTL_EVENT_UNLINK) {
-		mfi_many_unlinked(ep);
-		rx->released = 1;
-		mfi_rx_release(ep, rx);
-		return;
-	}
-	mfi_credit_taken(ep, rank_of(event->initiator), mfi_units(event->rlength, bits), header, 0);
-	child = mfi_rx_part(ep, rx, rx->filled + event->offset, event->mlength);
-	header_is(child, bits, header, event->rlength);
-	mfi_received(ep, child, event->mlength, event->ni_fail_type == PTL_NI_OK ? 0 : FI_EIO);
 }
 
 /* Makes a descriptor of the receive's pieces. */

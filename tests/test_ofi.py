@@ -19,8 +19,8 @@ MESSAGES = ("posted early untagged matching vectors truncated injected arguments
             "unwritable cancelled peeked delivery").split()
 COMPLETIONS = "selective formats waiting failure_in_order undirected inject_by_default".split()
 
-MULTI = ("posted early cancelled cancelled_fetching arguments many_buffers released_at_once "
-         "behind overtaking").split()
+MULTI = ("posted early cancelled cancelled_fetching arguments beyond_memory many_buffers "
+         "released_at_once behind overtaking").split()
 
 # Case, nodes, messages of each rank: over shared memory, and over cards.
 FLOODS = [("early", 4, 10000, 1000), ("self", 1, 20000, 0), ("all", 4, 2000, 300),

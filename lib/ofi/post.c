@@ -254,13 +254,17 @@ void mfi_serve_waiting(struct endpoint *ep, struct early *early)
 }
 
 /* Handles a result of post() for a new receive: the receive is posted after all, waits, or
- * fails. */
+ * fails. The failure of a FI_MULTI_RECV buffer that has taken messages is a completion. */
 __attribute__((noinline))
 static ssize_t settle(struct endpoint *ep, struct rx *rx, int error)
 {
 	while (error == LOOK_FIRST) {
 		mfi_take_early(ep);
 		error = post_again(ep, rx);
+	}
+	if (error < 0 && rx->filled > 0) {
+		mfi_rx_release(ep, rx, -error);
+		return 0;
 	}
 	if (error < 0) {
 		mfi_rx_give(ep, rx);

@@ -172,6 +172,37 @@ static void arguments(struct ofi *o)
 	EQUAL(fi_recvmsg(o->ep, &bad, FI_MULTI_RECV), -FI_EFAULT);
 }
 
+/* A buffer takes an early message before it is posted, which fails, as its end is not the program's
+ * memory: the message completes, and then the buffer fails. */
+static void beyond_memory(struct ofi *o)
+{
+	static char a;
+	const struct iovec iov = { in[0], 1UL << 39 };
+	const struct fi_msg msg = { .msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC,
+				    .context = in[0] };
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry error = { 0 };
+	int sent = 0, received = 0, ended = 0;
+	ssize_t posted;
+
+	fill(out, 8000, 6);
+	OK(fi_send(o->ep, out, 8000, 0, o->right, &a));
+	while ((posted = fi_recvmsg(o->ep, &msg, FI_MULTI_RECV)) == -FI_EFAULT)
+		sent += fi_cq_read(o->cq, &entry, 1) == 1;      /* takes the message's event */
+	OK(posted);
+	while (!sent || !received || !ended)
+		if (next(o->cq, &entry) == 1) {
+			sent += entry.op_context == &a;
+			received += entry.op_context == in[0];
+		} else {
+			EQUAL(fi_cq_readerr(o->cq, &error, 0), 1);
+			CHECK(error.op_context == in[0] && error.err == FI_EFAULT);
+			EQUAL(received, 1);
+			ended++;
+		}
+	CHECK(is_filled(in[0], 8000, 6));
+}
+
 /* Many buffers, each of which is filled by one message and released. */
 static void many_buffers(struct ofi *o)
 {
@@ -351,8 +382,8 @@ int main(void)
 	static const struct ofi_case cases[] = {
 		{ "posted", posted }, { "early", early }, { "cancelled", cancelled },
 		{ "cancelled_fetching", cancelled_fetching }, { "arguments", arguments },
-		{ "many_buffers", many_buffers }, { "released_at_once", released_at_once },
-		{ "behind", behind }, { "overtaking", overtaking },
+		{ "beyond_memory", beyond_memory }, { "many_buffers", many_buffers },
+		{ "released_at_once", released_at_once }, { "behind", behind }, { "overtaking", overtaking },
 	};
 	struct ofi o;
 

@@ -1,9 +1,9 @@
 /*
  * MPI_Start and MPI_Startall. Two things are mended here. In MPICH 4.0.2
  *
- * - a persistent collective is not started, and its wait never ends, if its request is at the place of
- *   one that was a persistent send or receive with MPI_PROC_NULL: the start looks at the rank of all
- *   kinds of requests, and a collective's is what the last request has left there;
+ * - a persistent collective may not be started, and then its wait never ends: the start does nothing for
+ *   a request whose rank is MPI_PROC_NULL. A collective's request has no rank; it may lie where a
+ *   persistent send or receive with MPI_PROC_NULL has left that value;
  * - a persistent receive from MPI_PROC_NULL has the status of a request that was not started.
  *
  * mpich.sh compiles this file beside MPICH's, and replaces their objects.

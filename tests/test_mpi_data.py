@@ -123,6 +123,13 @@ def test_accumulates(margay, link):
     assert said.lines == ["accumulates: 1000 rounds"]
 
 
+@pytest.mark.parametrize("link", ["shm", "virtio"])
+def test_active_messages_overtake_receives_in_pieces(margay, link):
+    """Receives in pieces that wait for messages use up what the kernel has for pieces."""
+    said = run(margay, "waiting", 2, options=("--link", link), timeout=60)
+    assert said.lines == ["waiting: 1200 accumulates"]
+
+
 @pytest.mark.long
 @pytest.mark.nodes(128)
 def test_128_ranks(margay):

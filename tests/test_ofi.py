@@ -16,11 +16,11 @@ INFO = ("offered hinted more_than_offered flags vectors names busy incomplete op
         "not_offered").split()
 
 MESSAGES = ("posted early untagged matching vectors truncated injected arguments bad_memory "
-            "cancelled peeked delivery").split()
+            "unwritable cancelled peeked delivery").split()
 COMPLETIONS = "selective formats waiting failure_in_order undirected inject_by_default".split()
 
-MULTI = ("posted early cancelled cancelled_fetching arguments many_buffers released_at_once "
-         "behind").split()
+MULTI = ("posted early cancelled cancelled_fetching arguments beyond_memory many_buffers "
+         "released_at_once behind overtaking").split()
 
 # Case, nodes, messages of each rank: over shared memory, and over cards.
 FLOODS = [("early", 4, 10000, 1000), ("self", 1, 20000, 0), ("all", 4, 2000, 300),
@@ -59,6 +59,11 @@ def test_injected_messages_outlive_their_endpoint(margay, app, over, size, count
 def test_a_message_to_a_closed_endpoint_names_the_cause(margay, app, over):
     margay("run", *LINKS[over], "-n", 2, "--no-prefix", app("ofi_close"), "late",
            *([] if over == "shm" else ["card"])).ok().prints("^ok$")
+
+
+@OVER
+def test_long_messages_that_a_closed_endpoint_has_not_fetched(margay, app, over):
+    margay("run", *LINKS[over], "-n", 2, "--no-prefix", app("ofi_close"), "unread").ok().prints("^ok$")
 
 
 def test_what_is_offered(margay, app):

@@ -10,10 +10,18 @@ static struct counter *counter_of(struct fid_cntr *fid)
 	return (struct counter *)fid;
 }
 
+/* The endpoint whose operations change counters, or null: none is enabled. */
+static struct endpoint *enabled(const struct counter *counter)
+{
+	struct endpoint *ep = counter->domain->endpoint;
+
+	return ep && ep->enabled ? ep : 0;
+}
+
 static void look(struct counter *counter)
 {
-	if (counter->domain->endpoint && counter->domain->endpoint->enabled)
-		mfi_progress(counter->domain->endpoint);
+	if (enabled(counter))
+		mfi_progress(enabled(counter));
 }
 
 static uint64_t counter_read(struct fid_cntr *fid)
@@ -53,7 +61,8 @@ static int counter_set_errors(struct fid_cntr *fid, uint64_t value)
 }
 
 /* Waits, halted, until the counter has reached the threshold, at most `timeout` ms (negative:
- * without limit). -FI_EAVAIL if an operation fails meanwhile. */
+ * without limit). -FI_EAVAIL if an operation fails meanwhile; -FI_EOPBADSTATE if no endpoint is
+ * enabled, which could change it. */
 static int counter_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 {
 	struct counter *counter = counter_of(fid);
@@ -71,8 +80,9 @@ static int counter_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 		left = timeout < 0 ? -1 : end - mfi_now_ms();
 		if (timeout >= 0 && left <= 0)
 			return -FI_ETIMEDOUT;
-		if (counter->domain->endpoint)
-			mfi_wait(counter->domain->endpoint, (int)left);
+		if (!enabled(counter))
+			return -FI_EOPBADSTATE;
+		mfi_wait(enabled(counter), (int)left);
 	}
 }
 

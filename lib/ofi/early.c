@@ -142,7 +142,7 @@ static void keep(struct endpoint *ep, struct early *early)
 	ep->early_count++;
 }
 
-/* Frees an early message that is on no list any more. */
+/* Removes an early message from both lists, and frees it. */
 void mfi_early_forget(struct endpoint *ep, struct early *early)
 {
 	struct peer *peer = &ep->peers[early->source];
@@ -198,33 +198,14 @@ void mfi_early_deliver(struct endpoint *ep, struct early *early, struct rx *rx)
 		mfi_received(ep, rx, bytes, 0);
 }
 
-/* Removes and returns the first receive that waits in the library and matches, or null. A
- * FI_MULTI_RECV buffer finds the message when its turn comes. */
-static struct rx *waiting_for(struct endpoint *ep, const struct early *early)
-{
-	struct rx **at = &ep->waiting;
-	struct rx *rx;
-
-	while (*at && !mfi_matches(*at, early))
-		at = &(*at)->next;
-	rx = *at;
-	if (!rx || rx->landing != LANDS_POSTED)
-		return 0;
-	*at = rx->next;
-	if (ep->waiting_end == &rx->next)
-		ep->waiting_end = at;
-	return rx;
-}
-
 void mfi_early_event(struct endpoint *ep, const ptl_event_t *event)
 {
 	enum landing landing = *(const enum landing *)event->md.user_ptr;
 	struct overflow *overflow = event->md.user_ptr;
 	struct early *early;
-	struct rx *rx;
 
 	if (landing == LANDS_MANY) {
-		mfi_arrived_many(ep, event->md.user_ptr, event);
+		mfi_many_arrived(ep, event->md.user_ptr, event);
 		return;
 	}
 	if (event->type == PTL_EVENT_UNLINK) {
@@ -247,9 +228,8 @@ void mfi_early_event(struct endpoint *ep, const ptl_event_t *event)
 	mfi_credit_taken(ep, early->source, mfi_units(early->length, early->bits), early->header,
 			 0);
 	keep(ep, early);
-	rx = ep->waiting ? waiting_for(ep, early) : 0;
-	if (rx)
-		mfi_early_deliver(ep, early, rx);
+	if (ep->waiting)
+		mfi_serve_waiting(ep, early);
 }
 
 /* Attaches the entry after all posted receives, which takes the headers of long messages. */

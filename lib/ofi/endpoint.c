@@ -3,12 +3,15 @@
  * operations use, and the match entries between which receives are
  * posted. Called by the application's one thread.
  *
- * All of memory is one descriptor (PTL_MD_SPAN), so only operations with pieces make a descriptor
- * of their own. There are four, one for each set of events that an operation may record:
- *   plain     none                                 short messages, credit
- *   reported  SEND_END                             short ones that the link reads after the call
- *   asked     ACK, also if the message was discarded      long messages, writes
- *   fetched   REPLY_END                            reads, long messages that came early
+ * Four descriptors each span all of memory (PTL_MD_SPAN), so only operations with pieces make one of
+ * their own. They differ in the events that they record:
+ *   plain     none                    short messages that a put reads during the call, credit, bytes of
+ *                                     parked sends, operands of atomic operations that fetch
+ *   reported  SEND_END, ACK           short messages that the link reads after the call; the ack
+ *                                     returns credit, if the message asks for it
+ *   asked     ACK, also if discarded  the other short messages whose acks return credit, long messages,
+ *                                     writes, atomic operations, probes
+ *   fetched   REPLY_END               reads, long messages that came early, atomic operations that fetch
  *
  * PORTAL_MESSAGE:  posted receives | header only | overflow buffers
  * PORTAL_PULL:     long messages in pieces | all of memory; parked.c adds two
@@ -227,6 +230,8 @@ static int ep_close(struct fid *fid)
 	if (ep->domain->endpoint == ep) {
 		while (ep->injected_bytes)      /* their calls have already returned success */
 			mfi_wait(ep, CLOSE_LOOK_MS);
+		if (ep->enabled)
+			mfi_parked_tell(ep);
 		PtlNIFini(ep->domain->ni);
 		error = PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, 0, 0, &ep->domain->ni);
 		if (error == PTL_OK)

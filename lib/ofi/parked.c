@@ -181,10 +181,11 @@ void mfi_parked_await(struct endpoint *ep)
 {
 	for (unsigned int i = 0; i < ep->parked_room; i++) {
 		struct tx *tx = &ep->parked[i];
+		int error = tx->kind == TX_LONG && tx->acked ? mfi_await_fetch(ep, tx->rank) : 0;
 
-		if (tx->kind != TX_LONG || !tx->acked || !mfi_await(ep, tx->rank))
+		if (!error)
 			continue;
-		tx->error = FI_EIO;
+		tx->error = error;
 		mfi_complete(tx);
 		give(ep, i);
 	}

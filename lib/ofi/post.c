@@ -2,7 +2,8 @@
  * Receives, from the call until they are posted: a match entry in front of those for early
  * messages, so that the message lands in the user's buffer while the application computes. If the
  * message is there already, the receive takes it (early.c). If no entry is free, the receive waits
- * in the library, in order. Owns the pool of receives. Called by the application's one thread.
+ * in the library, in order, and takes its message there if that comes first. So no early message
+ * matches a receive that waits. Owns the pool of receives. Called by the application's one thread.
  */
 #include "provider.h"
 #include <stdlib.h>
@@ -121,28 +122,6 @@ static inline int post_one(struct endpoint *ep, struct rx *rx)
 			   &rx->entry, &handle, ep->queues[QUEUE_EARLY]);
 }
 
-static size_t room_of(const struct rx *rx)
-{
-	return rx->buffer.bytes - rx->filled;
-}
-
-/* Copies an early message into a FI_MULTI_RECV buffer that is not posted yet. */
-static void deliver_many(struct endpoint *ep, struct early *early, struct rx *rx)
-{
-	size_t at = rx->filled, bytes = early->length < room_of(rx) ? early->length : room_of(rx);
-
-	rx->filled += bytes;
-	mfi_early_deliver(ep, early, mfi_rx_part(ep, rx, at, bytes));
-}
-
-/* Whether a FI_MULTI_RECV buffer takes no more messages. The next message must not be overtaken, so
- * a buffer that is too small for it is used up too; an empty buffer takes its beginning. */
-static int is_used_up(const struct endpoint *ep, const struct rx *rx, const struct early *early)
-{
-	return rx->landing == LANDS_MANY && rx->filled > 0 &&
-	       (room_of(rx) < ep->multi_recv || (early && early->length > room_of(rx)));
-}
-
 /* Whether there is an early message from its source. */
 static inline int may_be_early(const struct endpoint *ep, const struct rx *rx)
 {
@@ -158,9 +137,8 @@ static int is_served(struct endpoint *ep, struct rx *rx)
 	for (;;) {
 		struct early *early = may_be_early(ep, rx) ? mfi_early_find(ep, rx) : 0;
 
-		if (is_used_up(ep, rx, early)) {
-			rx->released = 1;
-			mfi_rx_release(ep, rx);
+		if (rx->landing == LANDS_MANY && mfi_many_is_used_up(ep, rx, early)) {
+			mfi_rx_release(ep, rx, 0);
 			return 1;
 		}
 		if (!early)
@@ -169,7 +147,7 @@ static int is_served(struct endpoint *ep, struct rx *rx)
 			mfi_early_deliver(ep, early, rx);
 			return 1;
 		}
-		deliver_many(ep, early, rx);
+		mfi_many_deliver(ep, early, rx);
 	}
 }
 
@@ -223,21 +201,70 @@ void mfi_post_waiting(struct endpoint *ep)
 			continue;
 		}
 		if (error)
-			mfi_rx_fail(ep, rx, -error);
+			mfi_rx_release(ep, rx, -error);
 		ep->waiting = next;
 		if (!next)
 			ep->waiting_end = &ep->waiting;
 	}
 }
 
+/* Removes the receive at this place of the list of those that wait. */
+static void unlist(struct endpoint *ep, struct rx **at)
+{
+	struct rx *rx = *at;
+
+	*at = rx->next;
+	if (ep->waiting_end == &rx->next)
+		ep->waiting_end = at;
+}
+
+/* The waiting FI_MULTI_RECV buffer at this place takes no more messages. */
+static void release_waiting(struct endpoint *ep, struct rx **at)
+{
+	struct rx *rx = *at;
+
+	unlist(ep, at);
+	mfi_rx_release(ep, rx, 0);
+}
+
+/* A FI_MULTI_RECV buffer that is too small for the message is used up, and the next receive that
+ * matches takes it. */
+void mfi_serve_waiting(struct endpoint *ep, struct early *early)
+{
+	struct rx **at = &ep->waiting;
+
+	while (*at) {
+		struct rx *rx = *at;
+
+		if (!mfi_matches(rx, early)) {
+			at = &rx->next;
+		} else if (rx->landing == LANDS_POSTED) {
+			unlist(ep, at);
+			mfi_early_deliver(ep, early, rx);
+			return;
+		} else if (mfi_many_is_used_up(ep, rx, early)) {
+			release_waiting(ep, at);
+		} else {
+			mfi_many_deliver(ep, early, rx);
+			if (mfi_many_is_used_up(ep, rx, 0))
+				release_waiting(ep, at);
+			return;
+		}
+	}
+}
+
 /* Handles a result of post() for a new receive: the receive is posted after all, waits, or
- * fails. */
+ * fails. The failure of a FI_MULTI_RECV buffer that has taken messages is a completion. */
 __attribute__((noinline))
 static ssize_t settle(struct endpoint *ep, struct rx *rx, int error)
 {
 	while (error == LOOK_FIRST) {
 		mfi_take_early(ep);
 		error = post_again(ep, rx);
+	}
+	if (error < 0 && rx->filled > 0) {
+		mfi_rx_release(ep, rx, -error);
+		return 0;
 	}
 	if (error < 0) {
 		mfi_rx_give(ep, rx);
@@ -322,19 +349,15 @@ begin(struct endpoint *ep, const struct iovec *pieces, size_t count, fi_addr_t s
 	return error;
 }
 
-/* A receive while earlier ones wait for a match entry. If its message has arrived, it takes it at
- * once: no waiting receive matches it. Only a FI_MULTI_RECV buffer might, as it looks for messages
- * when its turn comes; behind one an untagged receive waits. */
+/* A receive while earlier ones wait for a match entry: it takes the early messages that it matches,
+ * as those before it match none of them, or waits too. */
 __attribute__((noinline))
 static int queue_behind(struct endpoint *ep, struct rx *rx)
 {
-	for (const struct rx *at = ep->waiting; at; at = at->next)
-		if (at->landing == LANDS_MANY && (rx->bits & BITS_UNTAGGED))
-			return NO_ENTRY;
-	return rx->landing == LANDS_POSTED && is_served(ep, rx) ? 0 : NO_ENTRY;
+	return is_served(ep, rx) ? 0 : NO_ENTRY;
 }
 
-/* A receive without FI_PEEK, FI_CLAIM or FI_DISCARD. */
+/* A receive without FI_PEEK and FI_CLAIM. */
 static inline __attribute__((always_inline)) ssize_t
 receive(struct endpoint *ep, const struct iovec *pieces, size_t count, fi_addr_t source,
 	uint64_t bits, uint64_t ignore, void *context, uint64_t flags)
@@ -486,9 +509,7 @@ static int stop_waiting(struct endpoint *ep, struct rx *rx)
 		at = &(*at)->next;
 	if (!*at)
 		return 0;
-	*at = rx->next;
-	if (ep->waiting_end == &rx->next)
-		ep->waiting_end = at;
+	unlist(ep, at);
 	return 1;
 }
 
@@ -523,9 +544,7 @@ static void end(struct endpoint *ep, struct rx *rx, int failure)
 			return;
 		ep->posted--;
 	}
-	rx->failure = failure;
-	rx->released = 1;
-	mfi_rx_release(ep, rx);
+	mfi_rx_release(ep, rx, failure);
 }
 
 ssize_t mfi_cancel(struct fid *fid, void *context)

@@ -1,10 +1,10 @@
 /*
  * Peers that have died or closed their endpoint. The kernel reports that only for operations under
  * way. So a rank that waits while nothing comes probes the peers that it waits for. A probe is an empty
- * put with an ack. A living endpoint sends no ack; otherwise an ack with the reason comes (progress.c).
- * Then sends that wait for credit fail (send.c). If the peer has died, receives that name it fail too,
- * and long sends that it knows of, as it has their headers. Called by the application's one thread,
- * when it waits.
+ * put to the peer's credit limits that asks for an ack. An endpoint sends none for its limits. If the
+ * peer has no endpoint any more or has died, an ack with that failure comes (progress.c).
+ * Then sends that wait for credit fail (send.c), and long sends whose headers the peer has. If the peer
+ * has died, receives that name it fail too. Called by the application's one thread, when it waits.
  */
 #include "provider.h"
 
@@ -14,15 +14,17 @@ static void probe(const struct endpoint *ep, const struct peer *peer)
 	PtlPutRegion(ep->asked, 0, 0, PTL_ACK_REQ, peer->process, PORTAL_CREDIT, 0, 0, 0, 0);
 }
 
-/* For long sends with an acknowledged header: awaits their receivers, and fails those to dead ones. */
+/* For long sends with an acknowledged header: awaits their receivers, and fails those to receivers
+ * that are gone. */
 static void await_receivers(struct endpoint *ep)
 {
 	for (uint16_t slot = 0; slot < TX_SLOTS; slot++) {
 		struct tx *tx = &ep->tx[slot];
+		int error = tx->kind == TX_LONG && tx->acked ? mfi_await_fetch(ep, tx->rank) : 0;
 
-		if (tx->kind != TX_LONG || !tx->acked || !mfi_await(ep, tx->rank))
+		if (!error)
 			continue;
-		tx->error = FI_EIO;
+		tx->error = error;
 		mfi_tx_end(ep, slot);
 	}
 }

@@ -171,7 +171,8 @@ void mfi_tx_part(struct endpoint *ep, uint16_t slot, size_t bytes, int error)
 		mfi_tx_end(ep, slot);
 }
 
-/* A short message has been sent. A long one in pieces also needs its receiver. */
+/* A short message has been sent. A long one in pieces records this event too, and does not end by
+ * it. */
 static void send_event(struct endpoint *ep, uint64_t number, const ptl_event_t *event)
 {
 	uint16_t slot;

@@ -13,7 +13,7 @@
  *   probe.c      peers that have died or closed their endpoint, and what fails because of it
  *   send.c       messages out;  parked.c  long ones beyond the slots
  *   post.c       receives, until they are posted;  receive.c  what comes into them;
- *                early.c  messages that came before their receive
+ *                many.c  buffers of many messages;  early.c  messages that came before their receive
  *   rma.c        reads and writes;  atomic.c  atomic operations
  *   absent.c     calls that are not offered
  */
@@ -121,9 +121,10 @@ struct domain {
 struct av {
 	struct fid_av fid;
 	struct domain *domain;
-	uint32_t *ranks;                /* rank of each fi_addr_t; null: addresses are ranks */
+	uint32_t *ranks;                /* rank of each fi_addr_t, if there is no `map` */
 	size_t count, room;
-	fi_addr_t *map;                 /* a named vector's table, which the caller sees */
+	fi_addr_t *map;                 /* a named vector's table, which the caller sees: its addresses
+	                                   are ranks; or null */
 };
 
 struct region {
@@ -204,7 +205,7 @@ enum tx_kind { TX_FREE, TX_SEND, TX_LONG, TX_PULL, TX_RMA };
 struct tx {
 	uint8_t kind;
 	uint8_t acked, fetched;         /* TX_LONG: what has come */
-	uint16_t next;                  /* next free slot */
+	uint16_t next;                  /* next slot in its list: of free ones, or `telling` */
 	uint32_t parts;                 /* outstanding events */
 	uint64_t flags;                 /* flags of its completion; 0: no completion */
 	void *context;
@@ -487,6 +488,13 @@ static inline int mfi_await(struct endpoint *ep, uint32_t rank)
 	return ep->peers[rank].gone == FI_EIO ? FI_EIO : 0;
 }
 
+/* The same for a send that its receiver must fetch. A peer without an endpoint never will. */
+static inline int mfi_await_fetch(struct endpoint *ep, uint32_t rank)
+{
+	ep->peers[rank].awaited = 1;
+	return ep->peers[rank].gone;
+}
+
 /* send.c */
 extern struct fi_ops_msg mfi_ops_msg;
 extern struct fi_ops_tagged mfi_ops_tagged;
@@ -504,7 +512,7 @@ void mfi_parked_acked(struct endpoint *ep, uint64_t number, size_t landed, int e
 /* Sets bytes at senders, and completes parked sends; or only the former. */
 void mfi_parked_look(struct endpoint *ep);
 void mfi_parked_tell(struct endpoint *ep);
-/* Awaits the receivers of parked sends; fails those of dead ones. */
+/* Awaits the receivers of parked sends; fails those to receivers that are gone. */
 void mfi_parked_await(struct endpoint *ep);
 void mfi_parked_close(struct endpoint *ep);
 
@@ -528,6 +536,8 @@ struct rx *mfi_rx_take(struct endpoint *ep);
 void mfi_rx_give(struct endpoint *ep, struct rx *rx);
 /* Posts receives that wait for a match entry. */
 void mfi_post_waiting(struct endpoint *ep);
+/* Gives a new early message to the first receive that waits and matches it, if there is one. */
+void mfi_serve_waiting(struct endpoint *ep, struct early *early);
 
 /* receive.c */
 /* A message has arrived in a posted receive. */
@@ -536,23 +546,31 @@ void mfi_arrived(struct endpoint *ep, struct rx *rx, const ptl_event_t *event);
 void mfi_received(struct endpoint *ep, struct rx *rx, size_t length, int error);
 /* The receive ends without a message. */
 void mfi_rx_fail(struct endpoint *ep, struct rx *rx, int error);
-/* A message has come into a FI_MULTI_RECV buffer, or the buffer is full. */
-void mfi_arrived_many(struct endpoint *ep, struct rx *rx, const ptl_event_t *event);
-/* The kernel no longer has a FI_MULTI_RECV buffer. */
-static inline void mfi_many_unlinked(struct endpoint *ep)
-{
-	ep->posted_many--;
-	mfi_entry_give(ep);
-}
-/* A receive of one message into a part of a FI_MULTI_RECV buffer. */
-struct rx *mfi_rx_part(struct endpoint *ep, struct rx *parent, size_t offset, size_t bytes);
-/* Gives a FI_MULTI_RECV buffer that takes no more back to the caller, once it is complete. */
-void mfi_rx_release(struct endpoint *ep, struct rx *rx);
 /* Fetches a long message, whose header is in `rx`, from its sender. */
 void mfi_fetch(struct endpoint *ep, struct rx *rx, uint32_t rank, uint64_t origin);
 int mfi_matches(const struct rx *rx, const struct early *early);
 /* Copies into the buffer's pieces. Returns how many bytes fitted. */
 size_t mfi_scatter(const struct buffer *to, const char *from, size_t bytes);
+
+/* many.c: FI_MULTI_RECV buffers */
+/* A message has come into the buffer, or the buffer is full. */
+void mfi_many_arrived(struct endpoint *ep, struct rx *rx, const ptl_event_t *event);
+/* Copies an early message into a buffer that is not posted yet. */
+void mfi_many_deliver(struct endpoint *ep, struct early *early, struct rx *rx);
+/* Whether the buffer takes no more messages. The next message, if one is named, must not be overtaken,
+ * so a buffer that is too small for it is used up too; an empty buffer takes its beginning. */
+int mfi_many_is_used_up(const struct endpoint *ep, const struct rx *rx, const struct early *early);
+/* The kernel no longer has the buffer. */
+static inline void mfi_many_unlinked(struct endpoint *ep)
+{
+	ep->posted_many--;
+	mfi_entry_give(ep);
+}
+/* The receive of a message in the buffer is complete. */
+void mfi_many_part_ended(struct endpoint *ep, struct rx *rx);
+/* A receive, of any kind, gets no more messages. It ends once those that it has are complete, with this
+ * failure if it is not 0. */
+void mfi_rx_release(struct endpoint *ep, struct rx *rx, int failure);
 
 /* early.c */
 int mfi_early_open(struct endpoint *ep);

@@ -192,7 +192,7 @@ static ssize_t cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_
 {
 	ssize_t taken = cq_read(fid, buf, count);
 
-	for (ssize_t i = 0; i < taken; i++)
+	for (ssize_t i = 0; src_addr && i < taken; i++)
 		src_addr[i] = FI_ADDR_NOTAVAIL;
 	return taken;
 }
@@ -243,7 +243,7 @@ static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr
 {
 	ssize_t taken = cq_sread(fid, buf, count, cond, timeout);
 
-	for (ssize_t i = 0; i < taken; i++)
+	for (ssize_t i = 0; src_addr && i < taken; i++)
 		src_addr[i] = FI_ADDR_NOTAVAIL;
 	return taken;
 }

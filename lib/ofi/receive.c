@@ -42,20 +42,6 @@ static void header_is(struct rx *rx, uint64_t bits, uint64_t header, size_t leng
 	rx->arrived = length;
 }
 
-void mfi_rx_release(struct endpoint *ep, struct rx *rx)
-{
-	if (!rx->released || rx->children)
-		return;
-	if (rx->failure) {
-		mfi_rx_fail(ep, rx, rx->failure);
-		return;
-	}
-	*mfi_cq_slot(ep->rx_cq) = (struct fi_cq_tagged_entry){
-		.op_context = rx->context, .flags = FI_MULTI_RECV,
-	};
-	mfi_rx_give(ep, rx);
-}
-
 /* Flags of a receive's completion. */
 static uint64_t flags_of(const struct rx *rx)
 {
@@ -99,10 +85,8 @@ void mfi_received(struct endpoint *ep, struct rx *rx, size_t length, int error)
 		}
 	}
 	mfi_rx_give(ep, rx);
-	if (parent) {
-		parent->children--;
-		mfi_rx_release(ep, parent);
-	}
+	if (parent)
+		mfi_many_part_ended(ep, parent);
 }
 
 void mfi_arrived(struct endpoint *ep, struct rx *rx, const ptl_event_t *event)
@@ -132,38 +116,6 @@ void mfi_rx_fail(struct endpoint *ep, struct rx *rx, int error)
 	mfi_received(ep, rx, 0, error);
 }
 
-struct rx *mfi_rx_part(struct endpoint *ep, struct rx *parent, size_t offset, size_t bytes)
-{
-	struct rx *rx = mfi_rx_take(ep);
-
-	if (!rx)
-		mfi_no_memory("open receives", ep->posted);
-	rx->parent = parent;
-	parent->children++;
-	rx->context = parent->context;
-	rx->flags = FI_COMPLETION;
-	rx->buffer = (struct buffer){ .base = parent->buffer.base + offset, .bytes = bytes,
-				      .count = 1 };
-	return rx;
-}
-
-void mfi_arrived_many(struct endpoint *ep, struct rx *rx, const ptl_event_t *event)
-{
-	uint64_t bits = event->match_bits, header = event->hdr_data;
-	struct rx *child;
-
-	if (event->type == PTL_EVENT_UNLINK) {
-		mfi_many_unlinked(ep);
-		rx->released = 1;
-		mfi_rx_release(ep, rx);
-		return;
-	}
-	mfi_credit_taken(ep, rank_of(event->initiator), mfi_units(event->rlength, bits), header, 0);
-	child = mfi_rx_part(ep, rx, rx->filled + event->offset, event->mlength);
-	header_is(child, bits, header, event->rlength);
-	mfi_received(ep, child, event->mlength, event->ni_fail_type == PTL_NI_OK ? 0 : FI_EIO);
-}
-
 /* Makes a descriptor of the receive's pieces. */
 static int bind_pieces(struct endpoint *ep, const struct rx *rx, ptl_handle_md_t *handle)
 {
@@ -182,16 +134,27 @@ static int bind_pieces(struct endpoint *ep, const struct rx *rx, ptl_handle_md_t
 	return error;
 }
 
+static int get(struct endpoint *ep, ptl_handle_md_t md, uint64_t at, size_t bytes, uint32_t rank,
+	       uint64_t bits, uint64_t origin)
+{
+	int error;
+
+	while ((error = PtlGetRegion(md, at, bytes, margay_process((int)rank), PORTAL_PULL, 0, bits,
+				     origin & ORIGIN_ADDRESS)) == PTL_NO_SPACE)
+		mfi_make_room(ep);
+	return error;
+}
+
+/* If the bytes cannot be written where they belong, it fetches none, so that the send ends. */
 void mfi_fetch(struct endpoint *ep, struct rx *rx, uint32_t rank, uint64_t origin)
 {
-	const ptl_process_id_t target = margay_process((int)rank);
 	size_t bytes = rx->arrived < rx->buffer.bytes ? rx->arrived : rx->buffer.bytes;
 	uint16_t slot = mfi_tx_take(ep, TX_PULL);
 	struct tx *tx = &ep->tx[slot];
 	uint64_t bits = (uint64_t)slot << PULL_SLOT_SHIFT;
 	ptl_handle_md_t md = ep->fetched;
 	uint64_t at = (uintptr_t)rx->buffer.base;
-	int error;
+	int error = PTL_OK;
 
 	tx->rx = rx;
 	tx->rank = rank;
@@ -207,11 +170,15 @@ void mfi_fetch(struct endpoint *ep, struct rx *rx, uint32_t rank, uint64_t origi
 			if (!tx->copy)
 				mfi_no_memory("long messages in pieces", 1);
 			at = (uintptr_t)tx->copy;
+			error = PTL_OK;
 		}
 	}
-	while ((error = PtlGetRegion(md, at, bytes, target, PORTAL_PULL, 0, bits,
-				     origin & ORIGIN_ADDRESS)) == PTL_NO_SPACE)
-		mfi_make_room(ep);
+	if (error == PTL_OK)
+		error = get(ep, md, at, bytes, rank, bits, origin);
+	if (error != PTL_OK) {
+		tx->error = -mfi_error(error);
+		error = get(ep, ep->fetched, 0, 0, rank, bits, origin);
+	}
 	if (error != PTL_OK)
 		mfi_tx_part(ep, slot, 0, -mfi_error(error));
 }

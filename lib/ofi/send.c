@@ -140,7 +140,8 @@ static int send_short(struct endpoint *ep, uint32_t rank, const struct send *sen
 }
 
 /* Makes a descriptor for a message in pieces, from which it is sent and fetched. -FI_ENOMEM: the
- * kernel has no room for its pieces. Messages that wait for their receives may hold all of it. */
+ * kernel has no entry or no pieces left. Messages that wait for their receives may hold all of them,
+ * so waiting for some might never end. */
 static int expose_pieces(struct endpoint *ep, uint16_t slot, const struct buffer *buffer)
 {
 	const ptl_process_id_t any_process = { PTL_NID_ANY, PTL_PID_ANY };
@@ -225,17 +226,16 @@ static int send_long(struct endpoint *ep, uint32_t rank, const struct send *send
 	return error ? give_up(ep, slot, error) : 0;
 }
 
-/* Whether it is sent as a long message. A message of more than half a window is, because the
- * receiver may keep back that much credit. A send that must end only on delivery is too, where a
- * short put ends before. */
+/* Whether it is sent as a long message. A message that needs more than half of the least window is,
+ * because the receiver may keep back that much credit. A send that must end only on delivery is
+ * too, where a short put may end before. */
 static int is_long(const struct endpoint *ep, const struct send *send)
 {
 	size_t bytes = send->buffer.bytes;
 
 	if (bytes > EAGER_BYTES || mfi_units(bytes, 0) > ep->window_least / 2)
 		return 1;
-	return (send->flags & (FI_DELIVERY_COMPLETE | FI_INJECT)) == FI_DELIVERY_COMPLETE &&
-	       ep->inline_bytes != SIZE_MAX;
+	return (send->flags & FI_DELIVERY_COMPLETE) && ep->inline_bytes != SIZE_MAX;
 }
 
 /* Sends it if there is credit and a slot: 0, 1 if there is no credit or slot, or an error. */
@@ -308,6 +308,7 @@ static void fail(struct endpoint *ep, const struct deferred *deferred, int error
 {
 	const struct fi_cq_err_entry entry = {
 		.op_context = deferred->context, .flags = kind_of(deferred->bits), .err = -error,
+		.prov_errno = PTL_FAIL,
 	};
 
 	if (ep->send_counter)
@@ -404,7 +405,7 @@ static ssize_t send_pieces(struct fid_ep *fid, const struct iovec *iov, size_t c
 		.bits = bits, .data = data & 0xffffffff, .flags = flags, .context = context,
 	};
 
-	if (count > IOV_PIECES || (bits & ~(BITS_TAG | BITS_UNTAGGED)))
+	if (count > IOV_PIECES)
 		return -FI_EINVAL;
 	for (size_t i = 0; i < count; i++)
 		send.buffer.bytes += iov[i].iov_len;
@@ -512,6 +513,8 @@ static ssize_t tagged_sendv(struct fid_ep *ep, const struct iovec *iov, void **d
 			    fi_addr_t dest, uint64_t tag, void *context)
 {
 	(void)desc;
+	if (tag & ~BITS_TAG)
+		return -FI_EINVAL;
 	return send_pieces(ep, iov, count, dest, tag, 0, context, own_flags(endpoint_of(ep)));
 }
 
@@ -519,6 +522,8 @@ static ssize_t tagged_sendmsg(struct fid_ep *ep, const struct fi_msg_tagged *msg
 {
 	if (flags & ~SEND_FLAGS)
 		return -FI_EBADFLAGS;
+	if (msg->tag & ~BITS_TAG)
+		return -FI_EINVAL;
 	return send_pieces(ep, msg->msg_iov, msg->iov_count, msg->addr, msg->tag,
 			   flags & FI_REMOTE_CQ_DATA ? msg->data : 0, msg->context,
 			   mfi_flags(endpoint_of(ep), flags));

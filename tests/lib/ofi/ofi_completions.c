@@ -18,6 +18,9 @@ static void selective(struct ofi *o)
 					    .tag = 1, .context = &a };
 	const struct fi_msg_tagged receive = { .msg_iov = &iov_in, .iov_count = 1,
 					       .addr = o->left, .tag = 1, .context = &b };
+	struct iovec multi_iov;
+	const struct fi_msg multi = { .msg_iov = &multi_iov, .iov_count = 1,
+				      .addr = FI_ADDR_UNSPEC, .context = &c };
 	struct fi_cq_tagged_entry entry;
 	struct fid_cntr *sends, *receives;
 	uint64_t flags;
@@ -29,6 +32,10 @@ static void selective(struct ofi *o)
 	OK(fi_ep_bind(o->ep, &sends->fid, FI_SEND));
 	OK(fi_ep_bind(o->ep, &receives->fid, FI_RECV));
 	EQUAL(fi_close(&sends->fid), -FI_EBUSY);
+	EQUAL(fi_cntr_wait(sends, 1, HANG_MS), -FI_EOPBADSTATE);
+	EQUAL(fi_cntr_wait(sends, 1, -1), -FI_EOPBADSTATE);
+	EQUAL(fi_cntr_wait(sends, 1, 0), -FI_ETIMEDOUT);
+	OK(fi_cntr_wait(sends, 0, -1));
 	OK(fi_enable(o->ep));
 	ofi_barrier();
 	OK(fi_trecv(o->ep, in, 8, 0, o->left, 1, 0, &b));
@@ -41,6 +48,24 @@ static void selective(struct ofi *o)
 	both(o, &a, sent, &b, got);
 	EQUAL(fi_cntr_read(sends), 2);
 	EQUAL(fi_cntr_read(receives), 2);
+	/* Messages in a buffer of many are counted too; its end always completes. */
+	multi_iov = (struct iovec){ in, 2000 };
+	OK(fi_recvmsg(o->ep, &multi, FI_MULTI_RECV));
+	ofi_barrier();
+	OK(fi_send(o->ep, out, 1000, 0, o->right, &a));
+	OK(fi_send(o->ep, out, 980, 0, o->right, &a));
+	done(o, &c, FI_MULTI_RECV);
+	EQUAL(fi_cntr_read(receives), 4);
+	OK(fi_cntr_wait(sends, 4, HANG_MS));
+	OK(fi_cntr_set(receives, 2));
+	multi_iov.iov_len = 1000;
+	OK(fi_recvmsg(o->ep, &multi, FI_MULTI_RECV | FI_COMPLETION));
+	ofi_barrier();
+	OK(fi_send(o->ep, out, 990, 0, o->right, &a));
+	done(o, &c, FI_RECV | FI_MSG);
+	done(o, &c, FI_MULTI_RECV);
+	OK(fi_cntr_wait(sends, 5, HANG_MS));
+	OK(fi_cntr_set(receives, 2));
 	/* A failure always completes. */
 	OK(fi_trecv(o->ep, in, 8, 0, o->left, 9, 0, &c));
 	OK(fi_cancel(&o->ep->fid, &c));
@@ -59,6 +84,7 @@ static void selective(struct ofi *o)
 	flags = FI_SEND | FI_RECV;
 	CHECK(fi_ep_bind(o->ep, &sends->fid, flags) < 0);
 	ofi_close_ep(o);
+	EQUAL(fi_cntr_wait(sends, 1000, -1), -FI_EOPBADSTATE);
 	OK(fi_close(&sends->fid));
 	OK(fi_close(&receives->fid));
 	ofi_open_ep(o, FI_CQ_FORMAT_TAGGED, 0);
@@ -123,6 +149,7 @@ static void waiting(struct ofi *o)
 {
 	struct fi_cq_tagged_entry entries[4];
 	fi_addr_t sources[4];
+	ssize_t taken;
 	int64_t start = now_ms();
 
 	EQUAL(fi_cq_sread(o->cq, entries, 4, 0, 50), -FI_EAGAIN);
@@ -133,6 +160,14 @@ static void waiting(struct ofi *o)
 	OK(fi_tinject(o->ep, out, 8, o->right, 3));
 	EQUAL(fi_cq_sreadfrom(o->cq, entries, 4, sources, 0, -1), 1);
 	CHECK(entries[0].op_context == &a);
+	OK(fi_trecv(o->ep, in, 8, 0, o->left, 3, 0, &a));
+	OK(fi_trecv(o->ep, in, 8, 0, o->left, 3, 0, &a));
+	OK(fi_tinject(o->ep, out, 8, o->right, 3));
+	EQUAL(fi_cq_sreadfrom(o->cq, entries, 1, 0, 0, -1), 1);
+	OK(fi_tinject(o->ep, out, 8, o->right, 3));
+	while ((taken = fi_cq_readfrom(o->cq, entries, 1, 0)) == -FI_EAGAIN)
+		;
+	EQUAL(taken, 1);
 	OK(fi_trecv(o->ep, in, 8, 0, o->left, 3, 0, &b));
 	OK(fi_cancel(&o->ep->fid, &b));
 	EQUAL(fi_cq_sread(o->cq, entries, 4, 0, -1), -FI_EAVAIL);

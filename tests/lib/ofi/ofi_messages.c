@@ -249,6 +249,8 @@ static void arguments(struct ofi *o)
 	const struct iovec iov = { in, 8 };
 	const struct fi_msg_tagged tagged = { .msg_iov = &iov, .iov_count = 1, .addr = o->right,
 					      .tag = 1ULL << 56 };
+	const struct fi_msg_tagged untagged_bit = { .msg_iov = &iov, .iov_count = 1,
+						    .addr = o->right, .tag = 1ULL << 62 };
 	const struct fi_msg_tagged multi = { .msg_iov = &iov, .iov_count = 1, .addr = o->left };
 	const fi_addr_t nobody = o->size;
 
@@ -260,7 +262,9 @@ static void arguments(struct ofi *o)
 	EQUAL(fi_tsend(o->ep, out, 8, 0, o->right, 1ULL << 56, 0), -FI_EINVAL);
 	EQUAL(fi_tinject(o->ep, out, 8, o->right, 1ULL << 56), -FI_EINVAL);
 	EQUAL(fi_tsendv(o->ep, &iov, 0, 1, o->right, 1ULL << 63, 0), -FI_EINVAL);
+	EQUAL(fi_tsendv(o->ep, &iov, 0, 1, o->right, 1ULL << 62, 0), -FI_EINVAL);
 	EQUAL(fi_tsendmsg(o->ep, &tagged, 0), -FI_EINVAL);
+	EQUAL(fi_tsendmsg(o->ep, &untagged_bit, 0), -FI_EINVAL);
 	EQUAL(fi_trecv(o->ep, in, 8, 0, o->left, 1ULL << 56, 0, 0), -FI_EINVAL);
 	EQUAL(fi_trecvmsg(o->ep, &tagged, 0), -FI_EINVAL);
 	EQUAL(fi_trecvmsg(o->ep, &multi, FI_MULTI_RECV), -FI_EBADFLAGS);
@@ -292,6 +296,50 @@ static void bad_memory(struct ofi *o)
 	OK(fi_trecv(o->ep, in, sizeof(in), 0, o->left, 1, 0, &b));
 	both(o, &a, sent, &b, got);
 	CHECK(!strcmp(in, text));
+}
+
+/* Returns once a message with this tag has come. */
+static void await_early(struct ofi *o, uint64_t tag)
+{
+	const struct fi_msg_tagged msg = { .addr = o->left, .tag = tag, .context = &d };
+	ssize_t seen;
+
+	while ((seen = fi_trecvmsg(o->ep, &msg, FI_PEEK)) == -FI_ENOMSG)
+		;
+	OK(seen);
+	done(o, &d, got);
+}
+
+/* A long message that is there already is received into memory that cannot be written: the receive
+ * fails, and the send completes. */
+static void unwritable(struct ofi *o)
+{
+	static const char text[64] = "constant";
+	const struct iovec whole = { (char *)text, 64 };
+	const struct iovec split[] = { { in, 8 }, { (char *)text, 8 } };
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry error = { 0 };
+
+	for (int count = 1; count < 3; count++) {
+		int ended = 0;
+
+		OK(fi_tsend(o->ep, out, 5000, 0, o->right, 31, &a));
+		await_early(o, 31);
+		ofi_barrier();
+		OK(fi_trecvv(o->ep, count > 1 ? split : &whole, 0, count, o->left, 31, 0, &b));
+		while (ended != 3)
+			if (next(o->cq, &entry) == 1) {
+				CHECK(entry.op_context == &a);
+				ended |= 1;
+			} else {
+				EQUAL(fi_cq_readerr(o->cq, &error, 0), 1);
+				CHECK(error.op_context == &b);
+				EQUAL(error.err, FI_EFAULT);
+				EQUAL(error.len, 0);
+				ended |= 2;
+			}
+	}
+	CHECK(!strcmp(text, "constant"));
 }
 
 static void cancelled(struct ofi *o)
@@ -424,7 +472,8 @@ int main(void)
 		{ "posted", posted }, { "early", early }, { "untagged", untagged },
 		{ "matching", matching }, { "vectors", vectors }, { "truncated", truncated },
 		{ "injected", injected }, { "arguments", arguments },
-		{ "bad_memory", bad_memory }, { "cancelled", cancelled }, { "peeked", peeked },
+		{ "bad_memory", bad_memory }, { "unwritable", unwritable },
+		{ "cancelled", cancelled }, { "peeked", peeked },
 		{ "delivery", delivery },
 	};
 	struct ofi o;

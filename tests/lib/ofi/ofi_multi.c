@@ -172,6 +172,37 @@ static void arguments(struct ofi *o)
 	EQUAL(fi_recvmsg(o->ep, &bad, FI_MULTI_RECV), -FI_EFAULT);
 }
 
+/* A buffer takes an early message before it is posted, which fails, as its end is not the program's
+ * memory: the message completes, and then the buffer fails. */
+static void beyond_memory(struct ofi *o)
+{
+	static char a;
+	const struct iovec iov = { in[0], 1UL << 39 };
+	const struct fi_msg msg = { .msg_iov = &iov, .iov_count = 1, .addr = FI_ADDR_UNSPEC,
+				    .context = in[0] };
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry error = { 0 };
+	int sent = 0, received = 0, ended = 0;
+	ssize_t posted;
+
+	fill(out, 8000, 6);
+	OK(fi_send(o->ep, out, 8000, 0, o->right, &a));
+	while ((posted = fi_recvmsg(o->ep, &msg, FI_MULTI_RECV)) == -FI_EFAULT)
+		sent += fi_cq_read(o->cq, &entry, 1) == 1;      /* takes the message's event */
+	OK(posted);
+	while (!sent || !received || !ended)
+		if (next(o->cq, &entry) == 1) {
+			sent += entry.op_context == &a;
+			received += entry.op_context == in[0];
+		} else {
+			EQUAL(fi_cq_readerr(o->cq, &error, 0), 1);
+			CHECK(error.op_context == in[0] && error.err == FI_EFAULT);
+			EQUAL(received, 1);
+			ended++;
+		}
+	CHECK(is_filled(in[0], 8000, 6));
+}
+
 /* Many buffers, each of which is filled by one message and released. */
 static void many_buffers(struct ofi *o)
 {
@@ -207,7 +238,10 @@ static void many_buffers(struct ofi *o)
 /* Fills the entries that the kernel has for receives with buffers of one message each. */
 enum { FULL = 10300, SMALL = 16 };
 
-static char many[FULL][SMALL];
+/* More receives than the kernel has pieces for */
+enum { SCATTERED = 200, PIECES = 32 };
+
+static char many[FULL][SMALL], scattered[2 * PIECES];
 
 static void post_many(struct ofi *o, int count)
 {
@@ -280,13 +314,76 @@ static void behind(struct ofi *o)
 	fill_many(o, FULL);
 }
 
+/* `count` receives from a rank, of one byte in each of `pieces` pieces: the kernel has no room for
+ * all of them, so later buffers wait behind the last. */
+static void post_pieces(struct ofi *o, int count, int pieces, int source, int is_tagged)
+{
+	struct iovec iov[PIECES];
+	const struct fi_msg msg = { .msg_iov = iov, .iov_count = pieces, .addr = source,
+				    .context = scattered };
+
+	for (int i = 0; i < pieces; i++)
+		iov[i] = (struct iovec){ scattered + 2 * i, 1 };
+	for (int i = 0; i < count; i++)
+		if (is_tagged)
+			OK(fi_trecvv(o->ep, iov, 0, pieces, source, 3, 0, scattered));
+		else
+			OK(fi_recvmsg(o->ep, &msg, 0));
+}
+
+/* Their messages. */
+static void send_pieces(struct ofi *o, int count, int pieces, int to, int is_tagged)
+{
+	static char a;
+
+	for (int i = 0; i < count; i++)
+		if (is_tagged)
+			OK(fi_tsend(o->ep, out, pieces, 0, to, 3, &a));
+		else
+			OK(fi_send(o->ep, out, pieces, 0, to, &a));
+	for (int sent = 0, received = 0; sent < count || received < count; ) {
+		struct fi_cq_tagged_entry entry;
+
+		EQUAL(next(o->cq, &entry), 1);
+		sent += entry.op_context == &a;
+		if (entry.op_context != scattered)
+			continue;
+		received++;
+		EQUAL(entry.len, pieces);
+	}
+}
+
+/* Buffers wait behind receives that get no message before the buffers have got theirs. */
+static void past(struct ofi *o, int count, int pieces, int is_tagged)
+{
+	int from = is_tagged ? o->left : o->rank, to = is_tagged ? o->right : o->rank;
+	size_t least = 64;
+
+	OK(fi_setopt(&o->ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof(least)));
+	post_pieces(o, count, pieces, from, is_tagged);
+	stream(o, 0);
+	ofi_barrier();
+	drain(o, 2);
+	ofi_barrier();
+	send_pieces(o, count, pieces, to, is_tagged);
+}
+
+/* Untagged receives that name another source, where there is one */
+static void overtaking(struct ofi *o)
+{
+	past(o, SCATTERED, PIECES, 1);
+	past(o, FULL, 1, 1);
+	if (o->size > 1)
+		past(o, SCATTERED, PIECES, 0);
+}
+
 int main(void)
 {
 	static const struct ofi_case cases[] = {
 		{ "posted", posted }, { "early", early }, { "cancelled", cancelled },
 		{ "cancelled_fetching", cancelled_fetching }, { "arguments", arguments },
-		{ "many_buffers", many_buffers }, { "released_at_once", released_at_once },
-		{ "behind", behind },
+		{ "beyond_memory", beyond_memory }, { "many_buffers", many_buffers },
+		{ "released_at_once", released_at_once }, { "behind", behind }, { "overtaking", overtaking },
 	};
 	struct ofi o;
 

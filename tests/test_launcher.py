@@ -35,6 +35,19 @@ def test_signal_ends_the_job(margay, app, how, number, status):
     live.wait().status(status)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT, signal.SIGHUP])
+def test_signals_that_the_caller_ignores(margay, app, number):
+    """As in a script that starts the job in the background: Ctrl-C is for what runs in front."""
+    live = margay.start("-c", f"trap '' {number.name}; exec {MARGAY} run {app('waits')} event",
+                        program="/bin/bash")
+    live.wait_for(r"rank 0 waits$")
+    status = Path(f"/proc/{live.process.pid}/status").read_text(encoding="ascii")
+    ignored = int(re.search(r"SigIgn:\s+([0-9a-f]+)", status).group(1), 16)
+    assert ignored >> (number - 1) & 1
+    live.signal(signal.SIGTERM)
+    live.wait().status(143)
+
+
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
 def test_signal_while_the_nodes_boot(margay, app, number):
     live = margay.start("run", "--accel", "tcg", "-n", 8, app("waits"), "sleep")

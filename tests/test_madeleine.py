@@ -198,3 +198,15 @@ def test_on_mpi(margay, tmp_path, over):
         assert run.lines == ["done"]
     run = margay("run", *LINKS[over], "-n", 2, wrong, "more").status(1)
     run.says(f"madeleine: rank 1: {SIZES['more']}")
+
+
+@with_mpi
+@pytest.mark.long
+@pytest.mark.nodes(2)
+@pytest.mark.parametrize("port", ["portals", "mpi"])
+def test_pieces_of_more_than_2_gib(margay, app, tmp_path, port):
+    image = app("mad_long") if port == "portals" else on_mpi("mad_long", tmp_path)
+    for count in (270_000_000, 540_000_000):          # bytes: 2^31 + 12 million, 2^32 + 25 million
+        run = margay("run", "-n", 2, "--mem", 2100 if count < 300_000_000 else 4200,
+                     "--no-prefix", image, count).ok()
+        assert run.lines == ["done"]

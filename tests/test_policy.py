@@ -239,6 +239,16 @@ def test_a_job_continues_without_the_dead(layout):
     assert job.policy.look(1001.0) and job.policy.status() == 137
 
 
+def test_locks_end_with_a_node_that_panics(layout):
+    """Its state says so before its QEMU has gone."""
+    job = Table(layout, "continue")
+    job.fields[1, "state"] = layout["NODE_PANICKED"]
+    assert not job.policy.look(1.0) and job.fields[1, "dead"] == 1
+    job.nodes[1].wait_status = 0
+    assert not job.policy.look(1.1)
+    assert job.unlocked == [1]
+
+
 def test_a_job_that_continued_still_ends_with_a_failure(layout):
     job = Table(layout, "continue")
     job.nodes[1].wait_status = 9

@@ -155,8 +155,8 @@ void mad_port_send_post(int dest, const struct iovec *vectors, int count)
 	node->count = 1;
 	for (int i = 1; i < count && !has_body; i++)
 		if (vectors[i].iov_len)
-			MPI_Isend(vectors[i].iov_base, (int)vectors[i].iov_len, MPI_BYTE, dest,
-				  TAG_BODY, world, &node->requests[node->count++]);
+			MPI_Isend_c(vectors[i].iov_base, (MPI_Count)vectors[i].iov_len, MPI_BYTE,
+				    dest, TAG_BODY, world, &node->requests[node->count++]);
 }
 
 int mad_port_send_poll(int dest)
@@ -232,8 +232,8 @@ void mad_port_recv_body_post(int from, const struct iovec *vectors, int count)
 			       vectors[i].iov_len);
 			mad_port_copied += vectors[i].iov_len;
 		} else if (vectors[i].iov_len) {
-			MPI_Irecv(vectors[i].iov_base, (int)vectors[i].iov_len, MPI_BYTE, from,
-				  TAG_BODY, world, &bodies[pending++]);
+			MPI_Irecv_c(vectors[i].iov_base, (MPI_Count)vectors[i].iov_len, MPI_BYTE,
+				    from, TAG_BODY, world, &bodies[pending++]);
 		}
 		at += vectors[i].iov_len;
 	}

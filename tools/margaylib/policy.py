@@ -172,6 +172,7 @@ class Policy:
 
     def _failure(self, node: Node, outcome: Outcome, now: float) -> None:
         if outcome.dead:
+            self.job.locks.end(node.rank)     # of a node that has panicked, its QEMU may go later
             self.job.region.set_field(node.rank, "dead", 1)
             self.job.doorbell.ring_all()
         over = self.kill_at is not None and now >= self.kill_at

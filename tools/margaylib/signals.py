@@ -6,6 +6,9 @@ import signal
 import time
 from collections.abc import Callable
 
+# A shell without job control starts a command with `&` so that it ignores the first two, and nohup
+# the third.
+MAY_BE_IGNORED = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
 HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP)
 
 
@@ -19,7 +22,7 @@ class Signals:
         self.fd, self.far = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(self.far, warn_on_full_buffer=False)
         for number in HANDLED:
-            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+            if number not in MAY_BE_IGNORED or signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, self._note)
 
     def _note(self, number: int, _frame: object) -> None:

@@ -7,6 +7,9 @@
 
 #define IDLE_NS   100000000ull     /* between polls of an idle bulk card */
 
+/* Announced payload may come again after a loss, and operands must not be applied twice. */
+_Static_assert(LINK_ANNOUNCE > ATOMIC_LONGEST, "atomic operations are not announced");
+
 static uint64_t rounded(uint64_t bytes)
 {
 	return (bytes + 63) & ~63ULL;
@@ -16,9 +19,6 @@ uint64_t frames_bytes(const struct link_config *config, const struct block_limit
 {
 	uint64_t link = link_bytes(config);
 
-	/* Announced payload may come again after a loss. Operands must not be applied twice. */
-	if (config->announce && config->announce <= ATOMIC_LONGEST)
-		return 0;
 	return link ? rounded(sizeof(struct frames)) + rounded(link) +
 		rounded(limits->ops * sizeof(struct link_message *)) : 0;
 }

@@ -41,8 +41,8 @@
 
 struct frames;
 
-/* Bytes that frames_open needs; 0: the configuration is invalid. Atomic operations are not announced:
- * config->announce is 0, or more than ATOMIC_LONGEST. */
+/* Bytes that frames_open needs; 0: the configuration is invalid. config->announce is 0, or more than
+ * ATOMIC_LONGEST: otherwise operands may be applied twice after a loss. */
 uint64_t frames_bytes(const struct link_config *config, const struct block_limits *limits);
 
 /*

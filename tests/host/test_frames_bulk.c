@@ -197,16 +197,6 @@ TEST(frames_bulk_places_no_operands)
 	scene_close(&s);
 }
 
-TEST(frames_bulk_must_not_announce_operands)
-{
-	struct link_config config = link_defaults(0, PROCESSES, 1000);
-
-	config.announce = ATOMIC_LONGEST;
-	CHECK_IS(frames_bytes(&config, &test_limits), 0);
-	config.announce++;
-	CHECK(frames_bytes(&config, &test_limits) > 0);
-}
-
 TEST(frames_bulk_of_zero_bytes_is_not_sent)
 {
 	struct scene s;

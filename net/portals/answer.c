@@ -221,8 +221,9 @@ static int receive(struct process_view *view, const struct message *reply,
 	found->md = md;
 	found->eq = eq_lookup(view, md->user.eq_handle);
 	options = md->user.options;
-	leaves = (md->flags & MD_LEAVING) ||
-		 ((md->flags & MD_UNLINK) && md->user.threshold == 1);
+	leaves = !(options & MD_EVENT_UNLINK_DISABLE) &&
+		 ((md->flags & MD_LEAVING) ||
+		  ((md->flags & MD_UNLINK) && md->user.threshold == 1));
 	found->needed = !(options & MD_EVENT_START_DISABLE) +
 			!(options & MD_EVENT_END_DISABLE) + leaves;
 	if (found->eq && !eq_has_room(view, found->eq, found->needed ? found->needed : 1))

@@ -377,6 +377,25 @@ TEST_PATHS(rule16_discarded_gets_are_answered)
 }
 
 /* deliver_inline carries a cache line at most, so a reply that claims more is cut. */
+/* A descriptor that leaves without UNLINK needs no slot for it. */
+TEST_PATHS(rule14_a_reply_needs_no_slot_for_a_disabled_unlink)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct md_args args = memory(3000, 64, MD_EVENT_START_DISABLE | MD_EVENT_UNLINK_DISABLE,
+				     EQ_NONE);
+
+	args.eq_handle = new_eq(&w, 1, 1);
+	args.threshold = 1;
+	CHECK_IS(get(&w, 1, to(bind(&w, 1, args, UNLINK_AUTO), 0, 5)), 0);
+	CHECK_IS(status(&w, 1, STAT_DROPPED), 0);
+	CHECK_IS(next(&w, 1, args.eq_handle), EVENT_REPLY_END);
+	CHECK_IS(next(&w, 1, args.eq_handle), -1);
+	CHECK_IS(status(&w, 1, STAT_MD_USED), 1);
+	remove_eq(&w, 1, args.eq_handle);
+	pair_close(&w, &pair);
+}
+
 TEST(rule14_a_longer_reply_in_one_step_is_cut)
 {
 	static const uint8_t payload[DELIVER_INLINE_BYTES] = { 1, 2, 3 };

@@ -397,7 +397,8 @@ class Process(Owner):
     @staticmethod
     def reply_events(md: Descriptor) -> tuple[int, int]:
         """Events that a reply records when it begins and later (rule 22)."""
-        goes = md.leaving or (md.unlink and md.threshold == 1)
+        goes = not md.args.options & UNLINK_DISABLE and (
+            md.leaving or (md.unlink and md.threshold == 1))
         return (int(not md.args.options & START_DISABLE),
                 int(not md.args.options & END_DISABLE) + int(goes))
 

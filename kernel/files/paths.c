@@ -255,6 +255,10 @@ static int64_t walk(struct mount *mount, const char *path, uint32_t fid, struct 
 			return done;
 		from = fid;
 		path += bytes + (path[bytes] == '/');
+		if (*path && now && kinds[done - 1] & P9_QID_LINK) {
+			fs_clunk(mount, fid);  /* step() follows it; nothing is below the link itself */
+			return done;
+		}
 	} while (*path);
 	return done;
 }

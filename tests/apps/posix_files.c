@@ -147,6 +147,32 @@ static void links(void)
 	SAY(unlink("target"));
 }
 
+/* A link to a folder at each depth: a kernel may walk a fixed number of names at once. */
+static void deep_links(void)
+{
+	enum { DEPTH = 40 };
+	char path[4 * DEPTH] = "", through[4 * DEPTH + 8];
+	struct stat s;
+	int i;
+
+	for (i = 0; i < DEPTH; i++) {
+		strcat(path, i ? "/d" : "d");
+		if (mkdir(path, 0755))
+			break;
+		sprintf(through, "%s/l", path);
+		if (symlink(".", through) || stat(strcat(through, "/l"), &s))
+			break;
+	}
+	printf("deep links %d\n", i);
+	while (i-- > 0) {
+		sprintf(through, "%s/l", path);
+		unlink(through);
+		rmdir(path);
+		path[i ? 2 * i - 1 : 0] = 0;
+	}
+	SAY(stat("d", &s));
+}
+
 static void unlinked(void)
 {
 	char text[20] = "";
@@ -324,6 +350,7 @@ int main(int argc, char **argv)
 	sizes();
 	names();
 	links();
+	deep_links();
 	unlinked();
 	descriptors();
 	folders();

@@ -146,6 +146,10 @@ int wait_for_change(int (*changed)(const void *), const void *argument, uint64_t
  * the call fails; 0: repeat the call, as no handler ran, or one with SA_RESTART. */
 int signal_ends_call(void);
 
+/* Signals for which a handler was called, and those of them without SA_RESTART. */
+extern unsigned long signals_handled;
+extern unsigned long signals_interrupting;
+
 /* Time of the next SIGALRM, monotonic ns; 0: no timer runs. */
 extern uint64_t signal_timer;
 

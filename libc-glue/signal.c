@@ -28,8 +28,8 @@
 static struct linux_action actions[SIGNALS + 1];
 static uint64_t blocked;
 static volatile uint64_t pending;       /* upcalls add to it */
-static unsigned long handled;           /* signals for which a handler was called */
-static unsigned long interrupting;      /* those of them without SA_RESTART */
+unsigned long signals_handled;
+unsigned long signals_interrupting;
 static stack_t alternative = { .ss_flags = SS_DISABLE };
 volatile int signal_due;
 uint64_t signal_timer;                  /* monotonic ns of the next SIGALRM; 0: not set */
@@ -91,8 +91,8 @@ static void deliver(int number, int code)
 	blocked |= action.mask;
 	if (!(action.flags & SA_NODEFER))
 		blocked |= bit(number);
-	handled++;
-	interrupting += !(action.flags & SA_RESTART);
+	signals_handled++;
+	signals_interrupting += !(action.flags & SA_RESTART);
 	if (action.flags & SA_SIGINFO) {
 		void (*handler)(int, siginfo_t *, void *) = (void *)action.handler;
 		siginfo_t info = { .si_signo = number, .si_code = code };
@@ -382,11 +382,11 @@ long linux_alarm(unsigned seconds)
 
 int signal_ends_call(void)
 {
-	unsigned long before = interrupting;
+	unsigned long before = signals_interrupting;
 
 	if (signal_due)
 		signal_tick();
-	return interrupting != before;
+	return signals_interrupting != before;
 }
 
 enum wait { WAIT_OVER, WAIT_MORE, WAIT_INPUT };
@@ -433,14 +433,14 @@ long wait_until(uint64_t end)
 long wait_for(int fd, uint64_t end, const uint64_t *mask)
 {
 	uint64_t before = blocked;
-	unsigned long count = handled;
+	unsigned long count = signals_handled;
 	enum wait step = WAIT_MORE;
 
 	if (mask) {
 		set_blocked(*mask);
 		let_through(SI_USER);
 	}
-	while (step == WAIT_MORE && handled == count)
+	while (step == WAIT_MORE && signals_handled == count)
 		step = wait_step(fd, end);
 	if (mask) {
 		blocked = before;

@@ -3,6 +3,7 @@
  * interrupt the C library. One line per case.
  *
  *   timer            all cases
+ *   timer NAME       one case
  *   timer kills      a loop that the signal's default action ends
  *   timer replaced   timers that are replaced as they expire; with --icount, at each instruction
  */
@@ -10,6 +11,7 @@
 #include "upcall_regs.h"
 #include <cpuid.h>
 #include <errno.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/time.h>
@@ -202,6 +204,43 @@ static void awaited(void)
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
+static sem_t semaphore;
+
+static void ignore(int number)
+{
+	(void)number;
+	caught++;
+}
+
+static void post(int number)
+{
+	ignore(number);
+	EQUAL(sem_post(&semaphore), 0);
+}
+
+static void handle(void (*handler)(int), int flags)
+{
+	struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
+
+	EQUAL(sigaction(SIGALRM, &action, NULL), 0);
+}
+
+/* A handler without SA_RESTART ends sem_wait, one with SA_RESTART does not. */
+static void semaphores(void)
+{
+	EQUAL(sem_init(&semaphore, 0, 0), 0);
+	handle(ignore, 0);
+	every(2000);
+	EQUAL(sem_wait(&semaphore), -1);
+	EQUAL(errno, EINTR);
+	EQUAL(sem_timedwait(&semaphore, &(struct timespec){ 1L << 33, 0 }), -1);
+	EQUAL(errno, EINTR);
+	handle(post, SA_RESTART);
+	EQUAL(sem_wait(&semaphore), 0);
+	every(0);
+	signal(SIGALRM, spoil);
+}
+
 /* The time of the next signal. */
 static uint64_t next_at(void)
 {
@@ -341,7 +380,8 @@ int main(int argc, char **argv)
 	static const struct { const char *name; void (*run)(void); } cases[] = {
 		{ "computing", computing }, { "once", once }, { "registers", registers },
 		{ "red zone", red_zone }, { "library", library }, { "masked", masked },
-		{ "waits", waits }, { "awaited", awaited }, { "periods", periods },
+		{ "waits", waits }, { "awaited", awaited }, { "semaphores", semaphores },
+		{ "periods", periods },
 		{ "discarded", discarded },
 	};
 
@@ -358,6 +398,8 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		if (argc > 1 && strcmp(argv[1], cases[i].name) != 0)
+			continue;
 		cases[i].run();
 		if (r.job.rank == 0)
 			printf("ok %s\n", cases[i].name);

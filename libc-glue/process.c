@@ -163,7 +163,10 @@ static long futex_wait(volatile int *word, int value, int64_t ns)
 	if (*word != value)
 		return -EAGAIN;
 	while (*word == value) {
-		if (ns == INT64_MAX && !signal_timer && !(upcall_has_queues && upcall_has_queues()))
+		/* An upcall at this moment may clear signal_timer and set signal_due: read in this
+		 * order, one of them is set. */
+		if (ns == INT64_MAX && !__atomic_load_n(&signal_timer, __ATOMIC_ACQUIRE) &&
+		    !signal_due && !(upcall_has_queues && upcall_has_queues()))
 			wait_for_ever();
 		futex.handled = signals_handled;
 		if (!wait_for_change(has_changed, &futex, end))

@@ -225,6 +225,12 @@ static void handle(void (*handler)(int), int flags)
 	EQUAL(sigaction(SIGALRM, &action, NULL), 0);
 }
 
+static void take_semaphore(void)
+{
+	while (sem_wait(&semaphore))
+		EQUAL(errno, EINTR);
+}
+
 /* A handler without SA_RESTART ends sem_wait, one with SA_RESTART does not. */
 static void semaphores(void)
 {
@@ -238,6 +244,30 @@ static void semaphores(void)
 	handle(post, SA_RESTART);
 	EQUAL(sem_wait(&semaphore), 0);
 	every(0);
+	signal(SIGALRM, spoil);
+}
+
+/* A timer that comes once expires just before or just after sem_wait begins, whose wait its handler
+ * ends. */
+static void posted(void)
+{
+	struct itimerval timer = { .it_value = { 0, 30 } };
+	long delay = 1000, early = 0;
+
+	EQUAL(sem_init(&semaphore, 0, 0), 0);
+	handle(post, 0);
+	for (unsigned i = 0; i < 6000; i++) {
+		int value;
+
+		EQUAL(setitimer(ITIMER_REAL, &timer, NULL), 0);
+		for (long left = delay + i * 37 % 200; left > 0; left--)
+			__asm__ volatile("");
+		EQUAL(sem_getvalue(&semaphore, &value), 0);
+		early += value;
+		delay += value ? -delay / 200 - 1 : delay / 200 + 1;
+		take_semaphore();
+	}
+	CHECK(early > 0);
 	signal(SIGALRM, spoil);
 }
 
@@ -381,7 +411,7 @@ int main(int argc, char **argv)
 		{ "computing", computing }, { "once", once }, { "registers", registers },
 		{ "red zone", red_zone }, { "library", library }, { "masked", masked },
 		{ "waits", waits }, { "awaited", awaited }, { "semaphores", semaphores },
-		{ "periods", periods },
+		{ "posted", posted }, { "periods", periods },
 		{ "discarded", discarded },
 	};
 

@@ -37,8 +37,9 @@ static uint64_t timer_period;           /* ns; 0: it comes once */
 static uint64_t retry_at = NO_TIME;     /* monotonic ns of the next retry */
 static uint64_t retry_ns = RETRY_LEAST_NS;
 static uint64_t armed_at = NO_TIME;     /* expiry of the kernel's timer */
-static int (*awaits)(const void *);     /* what wait_for_change waits for, or null */
-static const void *awaits_argument;
+/* What wait_for_change waits for, or null; null while a handler runs, which may never return. */
+static int (*volatile awaits)(const void *);
+static const void *volatile awaits_argument;
 
 extern const char margay_libc_start[], margay_libc_end[]; /* linker.ld */
 
@@ -79,6 +80,8 @@ static void deliver(int number, int code)
 {
 	struct linux_action action = actions[number];
 	uint64_t before = blocked;
+	int (*waits)(const void *) = awaits;
+	const void *argument = awaits_argument;
 
 	if (action.handler == SIG_IGN)
 		return;
@@ -93,6 +96,7 @@ static void deliver(int number, int code)
 		blocked |= bit(number);
 	signals_handled++;
 	signals_interrupting += !(action.flags & SA_RESTART);
+	awaits = NULL;
 	if (action.flags & SA_SIGINFO) {
 		void (*handler)(int, siginfo_t *, void *) = (void *)action.handler;
 		siginfo_t info = { .si_signo = number, .si_code = code };
@@ -104,6 +108,8 @@ static void deliver(int number, int code)
 	} else {
 		action.handler(number);
 	}
+	awaits_argument = argument;
+	awaits = waits;
 	blocked = before;
 	let_through(code);
 }

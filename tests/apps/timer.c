@@ -12,6 +12,7 @@
 #include <cpuid.h>
 #include <errno.h>
 #include <semaphore.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/time.h>
@@ -205,6 +206,7 @@ static void awaited(void)
 }
 
 static sem_t semaphore;
+static sigjmp_buf place;
 
 static void ignore(int number)
 {
@@ -216,6 +218,11 @@ static void post(int number)
 {
 	ignore(number);
 	EQUAL(sem_post(&semaphore), 0);
+}
+
+static void jump(int number)
+{
+	siglongjmp(place, number);
 }
 
 static void handle(void (*handler)(int), int flags)
@@ -269,6 +276,42 @@ static void posted(void)
 	}
 	CHECK(early > 0);
 	signal(SIGALRM, spoil);
+}
+
+/* Fills the stack below with bad pointers. */
+static __attribute__((noinline)) void overwrite(void)
+{
+	volatile uint64_t frame[512];
+
+	for (unsigned i = 0; i < sizeof frame / sizeof frame[0]; i++)
+		frame[i] = 0x4d4d4d4d4d4d4d4d;
+}
+
+/* A handler leaves the wait that it interrupted. Signals that are blocked later do not look at the
+ * wait's frame, whose place others have now. */
+static void jumped(void)
+{
+	uint64_t start;
+	sigset_t set;
+
+	EQUAL(sem_init(&semaphore, 0, 0), 0);
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	handle(jump, 0);
+	every(2000);
+	if (!sigsetjmp(place, 1))
+		for (;;)
+			take_semaphore();
+	every(0);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	every(200);
+	overwrite();
+	for (start = now_ns(); now_ns() - start < 20000000;)
+		;
+	signal(SIGALRM, SIG_IGN);               /* discards the pending one */
+	every(0);
+	signal(SIGALRM, spoil);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 /* The time of the next signal. */
@@ -411,7 +454,7 @@ int main(int argc, char **argv)
 		{ "computing", computing }, { "once", once }, { "registers", registers },
 		{ "red zone", red_zone }, { "library", library }, { "masked", masked },
 		{ "waits", waits }, { "awaited", awaited }, { "semaphores", semaphores },
-		{ "posted", posted }, { "periods", periods },
+		{ "posted", posted }, { "jumped", jumped }, { "periods", periods },
 		{ "discarded", discarded },
 	};
 

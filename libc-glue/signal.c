@@ -74,8 +74,6 @@ static void default_action(int number)
 		glue_call1(SYS_KILLED, number);
 }
 
-static void let_through(int code);
-
 static void deliver(int number, int code)
 {
 	struct linux_action action = actions[number];
@@ -111,7 +109,6 @@ static void deliver(int number, int code)
 	awaits_argument = argument;
 	awaits = waits;
 	blocked = before;
-	let_through(code);
 }
 
 /* Shared with upcalls. */

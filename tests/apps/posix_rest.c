@@ -102,6 +102,12 @@ static void jump(int number)
 	siglongjmp(before, number);
 }
 
+static void again(int number)
+{
+	if (++came < 100000)
+		raise(number);
+}
+
 static void signals(void)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART }, old;
@@ -117,6 +123,10 @@ static void signals(void)
 	FAILS(pause());
 	SAY(came == SIGALRM);
 	setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL);
+	came = 0;
+	signal(SIGUSR2, again);         /* each is pending when the one before it ends */
+	SAY(raise(SIGUSR2));
+	SAY(came);
 	signal(SIGUSR1, jump);
 	if (!sigsetjmp(before, 1))
 		raise(SIGUSR1);

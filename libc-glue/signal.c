@@ -358,11 +358,16 @@ long linux_getitimer(int which, struct itimerval *old)
 	return 0;
 }
 
-/* There are no timers of CPU time. */
+/* There are no timers of CPU time. As on Linux, null stops the timer. */
 long linux_setitimer(int which, const struct itimerval *timer, struct itimerval *old)
 {
-	int64_t ns = microseconds(&timer->it_value), period = microseconds(&timer->it_interval);
+	static const struct itimerval none;
+	int64_t ns, period;
 
+	if (!timer)
+		timer = &none;
+	ns = microseconds(&timer->it_value);
+	period = microseconds(&timer->it_interval);
 	if (which != ITIMER_REAL)
 		return glue_missing("setitimer(ITIMER_VIRTUAL)");
 	if (ns < 0 || period < 0)

@@ -111,6 +111,7 @@ static void again(int number)
 static void signals(void)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART }, old;
+	struct itimerval left = { 0 };
 	sigset_t set;
 
 	SAY(sigaction(SIGALRM, &action, NULL));
@@ -123,6 +124,10 @@ static void signals(void)
 	FAILS(pause());
 	SAY(came == SIGALRM);
 	setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL);
+	setitimer(ITIMER_REAL, &(struct itimerval){ { 0 }, { 1000, 0 } }, NULL);
+	SAY(setitimer(ITIMER_REAL, NULL, &left));
+	SAY(left.it_value.tv_sec > 900);
+	SAY(alarm(0));
 	came = 0;
 	signal(SIGUSR2, again);         /* each is pending when the one before it ends */
 	SAY(raise(SIGUSR2));

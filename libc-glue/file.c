@@ -340,6 +340,19 @@ long linux_fsync(int fd)
 	return glue_call1(SYS_FSYNC, fd);
 }
 
+/* No advice is taken. */
+long linux_fadvise(int fd, off_t bytes, int advice)
+{
+	struct stat found;
+	long result = linux_statat(fd, "", &found, AT_EMPTY_PATH);
+
+	if (result < 0)
+		return result;
+	if (!S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode))
+		return -ESPIPE;
+	return bytes < 0 || advice < POSIX_FADV_NORMAL || advice > POSIX_FADV_NOREUSE ? -EINVAL : 0;
+}
+
 long linux_list(int fd, void *to, size_t bytes)
 {
 	return glue_call3(SYS_LIST, fd, (long)to, (long)bytes);

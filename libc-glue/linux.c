@@ -96,8 +96,9 @@ static long call(long n, long a, long b, long c, long d, long e, long f)
 	case SYS_fsync:
 	case SYS_fdatasync:
 	case SYS_syncfs:
-	case SYS_fadvise64:
 		return linux_fsync((int)a);
+	case SYS_fadvise64:
+		return linux_fadvise((int)a, c, (int)d);
 	case SYS_sync:
 		return 0;
 	case SYS_poll:

@@ -66,6 +66,7 @@ long linux_flock(int fd, int operation);
 long linux_fcntl(int fd, int command, long argument);
 long linux_ioctl(int fd, int request);
 long linux_fsync(int fd);
+long linux_fadvise(int fd, off_t bytes, int advice);
 long linux_list(int fd, void *to, size_t bytes);
 long linux_statat(int folder, const char *path, struct stat *to, int flags);
 long linux_access(int folder, const char *path, int mode, int flags);

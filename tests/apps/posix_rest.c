@@ -266,7 +266,12 @@ static void files(const char *folder)
 	SAY(lseek(fd, 0, SEEK_SET));
 	SAY(readv(fd, rooms, 2));
 	printf("%.5s %.7s\n", one, two);
+	SAY(posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL));
+	SAY(posix_fadvise(fd, 0, 0, POSIX_FADV_NOREUSE));
+	SAY(posix_fadvise(fd, 0, 0, 6));
+	SAY(posix_fadvise(fd, 0, -1, POSIX_FADV_NORMAL));
 	close(fd);
+	SAY(posix_fadvise(fd, 0, 0, POSIX_FADV_NORMAL));
 	SAY(symlink("file", "link"));
 	SAY(lstat("link", &file) == 0 && S_ISLNK(file.st_mode));
 	SAY(statfs(".", &space) == 0 && space.f_bsize > 0);

@@ -61,7 +61,7 @@ long linux_preadv(int fd, const struct iovec *parts, int count, off_t offset);
 long linux_pwritev(int fd, const struct iovec *parts, int count, off_t offset);
 long linux_fallocate(int fd, int mode, off_t offset, off_t bytes);
 long linux_lseek(int fd, off_t offset, int whence);
-long linux_dup(int fd, int wanted, int how);      /* MARGAY_DUP_ */
+long linux_dup(int fd, int wanted, int how, int flags);  /* MARGAY_DUP_; O_CLOEXEC or 0 */
 long linux_flock(int fd, int operation);
 long linux_fcntl(int fd, int command, long argument);
 long linux_ioctl(int fd, int request);

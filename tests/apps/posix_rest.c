@@ -247,6 +247,32 @@ static int seen_deep(const char *path, const struct stat *file, int kind, struct
 	return 0;
 }
 
+static void descriptor_flags(int fd)
+{
+	int other = open("file", O_RDONLY | O_CLOEXEC);
+
+	SAY(fcntl(fd, F_GETFD));
+	SAY(fcntl(other, F_GETFD));
+	SAY(fcntl(other, F_SETFD, 0));
+	SAY(fcntl(other, F_GETFD));
+	SAY(fcntl(fd, F_SETFD, FD_CLOEXEC));
+	SAY(fcntl(fd, F_GETFD));
+	SAY(dup2(fd, fd) == fd);
+	SAY(fcntl(fd, F_GETFD));
+	SAY(dup2(fd, other) == other);
+	SAY(fcntl(other, F_GETFD));
+	SAY(dup3(fd, other, O_CLOEXEC) == other);
+	SAY(fcntl(other, F_GETFD));
+	close(other);
+	SAY(fcntl(fd, F_DUPFD_CLOEXEC, 0) == other);
+	SAY(fcntl(other, F_GETFD));
+	close(other);
+	FAILS(fcntl(other, F_GETFD));
+	SAY(dup(fd) == other);
+	SAY(fcntl(other, F_GETFD));
+	close(other);
+}
+
 static void files(const char *folder)
 {
 	struct iovec parts[2] = { { "first ", 6 }, { "second", 6 } };
@@ -270,6 +296,7 @@ static void files(const char *folder)
 	SAY(posix_fadvise(fd, 0, 0, POSIX_FADV_NOREUSE));
 	SAY(posix_fadvise(fd, 0, 0, 6));
 	SAY(posix_fadvise(fd, 0, -1, POSIX_FADV_NORMAL));
+	descriptor_flags(fd);
 	close(fd);
 	SAY(posix_fadvise(fd, 0, 0, POSIX_FADV_NORMAL));
 	SAY(symlink("file", "link"));

@@ -242,8 +242,9 @@ static long call(long n, long a, long b, long c, long d, long e, long f)
 		return linux_sigaltstack((const stack_t *)a, (stack_t *)b);
 	case SYS_kill:
 	case SYS_tkill:
-	case SYS_rt_sigqueueinfo:
 		return linux_kill((int)a, (int)b);
+	case SYS_rt_sigqueueinfo:
+		return linux_sigqueue((int)a, (int)b, (const siginfo_t *)c);
 	case SYS_tgkill:
 		return linux_kill((int)b, (int)c);
 	case SYS_pause:

@@ -124,6 +124,7 @@ long linux_sigsuspend(const uint64_t *mask);
 long linux_sigtimedwait(const uint64_t *set, siginfo_t *info, const struct timespec *timeout);
 long linux_sigaltstack(const stack_t *stack, stack_t *old);
 long linux_kill(int pid, int number);
+long linux_sigqueue(int pid, int number, const siginfo_t *info);
 long linux_pause(void);
 long linux_setitimer(int which, const struct itimerval *timer, struct itimerval *old);
 long linux_getitimer(int which, struct itimerval *old);

@@ -108,6 +108,35 @@ static void again(int number)
 		raise(number);
 }
 
+static void tell(int number, siginfo_t *info, void *context)
+{
+	(void)context;
+	printf("signal %d: %d %d %d\n", number, info->si_code == SI_QUEUE, info->si_code == SI_USER,
+	       info->si_code == SI_QUEUE ? info->si_value.sival_int : 0);
+}
+
+static void values(void)
+{
+	struct sigaction action = { .sa_sigaction = tell, .sa_flags = SA_SIGINFO };
+	siginfo_t info;
+	sigset_t set;
+
+	sigaction(SIGUSR1, &action, NULL);
+	SAY(sigqueue(getpid(), SIGUSR1, (union sigval){ 41 }));
+	SAY(kill(getpid(), SIGUSR1));
+	FAILS(sigqueue(getpid(), 65, (union sigval){ 1 }));
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	SAY(sigqueue(getpid(), SIGUSR1, (union sigval){ 42 }));
+	SAY(sigqueue(getpid(), SIGUSR1, (union sigval){ 43 }));
+	SAY(sigwaitinfo(&set, &info));
+	SAY(info.si_code == SI_QUEUE && info.si_pid == getpid());
+	SAY(info.si_value.sival_int);
+	SAY(kill(getpid(), SIGUSR1));
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
 static void signals(void)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART }, old;
@@ -403,6 +432,7 @@ int main(int argc, char **argv)
 		errx(1, "a folder is missing");
 	lines();
 	times();
+	values();
 	signals();
 	searches();
 	randoms();

@@ -1,7 +1,7 @@
 /*
  * Files and streams: the system calls on descriptors and paths. The kernel's calls are Linux's in
  * another form: a path comes with its length, and with the folder that it is relative to. Owns the
- * mask of new files' modes, and the owner mark of each descriptor.
+ * mask of new files' modes, and the owner mark and FD_CLOEXEC of each descriptor.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -35,6 +35,7 @@ static long masked_out = 022;
 const uint64_t *file_owner;
 static uint64_t marks[DESCRIPTORS];     /* owner of each; 0: none, or not open */
 static unsigned marked;                 /* descriptors from here on have none */
+static uint8_t close_on_exec[DESCRIPTORS];  /* FD_CLOEXEC, which is only kept: there is no exec */
 
 long linux_umask(long mode)
 {
@@ -51,10 +52,13 @@ static long length(const char *path)
 
 /* ---- descriptors ---- */
 
-/* A new descriptor gets the mark of its owner. */
-static long opened(long fd)
+/* A new descriptor gets the mark of its owner, and FD_CLOEXEC from O_CLOEXEC of `flags`. */
+static long opened(long fd, int flags)
 {
-	if (!file_owner || fd < 0 || fd >= (long)DESCRIPTORS)
+	if (fd < 0 || fd >= (long)DESCRIPTORS)
+		return fd;
+	close_on_exec[fd] = flags & O_CLOEXEC ? FD_CLOEXEC : 0;
+	if (!file_owner)
 		return fd;
 	marks[fd] = *file_owner;
 	if ((unsigned)fd >= marked)
@@ -87,7 +91,7 @@ void file_disown_all(void)
 long linux_openat(int folder, const char *path, int flags, long mode)
 {
 	return opened(glue_call6(SYS_OPEN, folder, (long)path, length(path), flags,
-				 mode & ~masked_out, 0));
+				 mode & ~masked_out, 0), flags);
 }
 
 long linux_close(int fd)
@@ -268,9 +272,11 @@ static int is_open(int fd)
 	return glue_call6(SYS_FLAGS, fd, ~0L, 0, 0, 0, 0) >= 0;
 }
 
-long linux_dup(int fd, int wanted, int how)
+long linux_dup(int fd, int wanted, int how, int flags)
 {
-	return opened(glue_call3(SYS_DUP, fd, wanted, how));
+	long result = glue_call3(SYS_DUP, fd, wanted, how);
+
+	return result == fd ? result : opened(result, flags);   /* to itself: nothing changes */
 }
 
 static long lock(int fd, int how, struct flock *wanted)
@@ -306,8 +312,12 @@ long linux_fcntl(int fd, int command, long argument)
 		argument = glue_call3(SYS_FLAGS, fd, argument, 0);
 		return argument < 0 ? argument : 0;
 	case F_GETFD:
-	case F_SETFD:          /* there is no exec */
-		return is_open(fd) ? 0 : -EBADF;
+		return is_open(fd) ? close_on_exec[fd] : -EBADF;
+	case F_SETFD:
+		if (!is_open(fd))
+			return -EBADF;
+		close_on_exec[fd] = argument & FD_CLOEXEC;
+		return 0;
 	case F_GETLK:
 	case F_SETLK:
 	case F_SETLKW:
@@ -317,8 +327,9 @@ long linux_fcntl(int fd, int command, long argument)
 	case F_OFD_SETLKW:
 		return lock(fd, (command - F_OFD_GETLK) | MARGAY_LOCK_OPEN_FILE, (void *)argument);
 	case F_DUPFD:
+		return linux_dup(fd, (int)argument, MARGAY_DUP_LOWEST, 0);
 	case F_DUPFD_CLOEXEC:
-		return linux_dup(fd, (int)argument, MARGAY_DUP_LOWEST);
+		return linux_dup(fd, (int)argument, MARGAY_DUP_LOWEST, O_CLOEXEC);
 	default:
 		return is_open(fd) ? -EINVAL : -EBADF;
 	}
@@ -338,6 +349,19 @@ long linux_ioctl(int fd, int request)
 long linux_fsync(int fd)
 {
 	return glue_call1(SYS_FSYNC, fd);
+}
+
+/* No advice is taken. */
+long linux_fadvise(int fd, off_t bytes, int advice)
+{
+	struct stat found;
+	long result = linux_statat(fd, "", &found, AT_EMPTY_PATH);
+
+	if (result < 0)
+		return result;
+	if (!S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode))
+		return -ESPIPE;
+	return bytes < 0 || advice < POSIX_FADV_NORMAL || advice > POSIX_FADV_NOREUSE ? -EINVAL : 0;
 }
 
 long linux_list(int fd, void *to, size_t bytes)

@@ -84,11 +84,12 @@ static long call(long n, long a, long b, long c, long d, long e, long f)
 	case SYS_flock:
 		return linux_flock((int)a, (int)b);
 	case SYS_dup:
-		return linux_dup((int)a, 0, MARGAY_DUP_LOWEST);
+		return linux_dup((int)a, 0, MARGAY_DUP_LOWEST, 0);
 	case SYS_dup2:
-		return linux_dup((int)a, (int)b, MARGAY_DUP_TO);
+		return linux_dup((int)a, (int)b, MARGAY_DUP_TO, 0);
 	case SYS_dup3:
-		return a == b ? -EINVAL : linux_dup((int)a, (int)b, MARGAY_DUP_TO);
+		return a == b || (c & ~O_CLOEXEC) ? -EINVAL :
+		       linux_dup((int)a, (int)b, MARGAY_DUP_TO, (int)c);
 	case SYS_getdents64:
 		return linux_list((int)a, (void *)b, (size_t)c);
 	case SYS_ioctl:
@@ -96,8 +97,9 @@ static long call(long n, long a, long b, long c, long d, long e, long f)
 	case SYS_fsync:
 	case SYS_fdatasync:
 	case SYS_syncfs:
-	case SYS_fadvise64:
 		return linux_fsync((int)a);
+	case SYS_fadvise64:
+		return linux_fadvise((int)a, c, (int)d);
 	case SYS_sync:
 		return 0;
 	case SYS_poll:
@@ -240,8 +242,9 @@ static long call(long n, long a, long b, long c, long d, long e, long f)
 		return linux_sigaltstack((const stack_t *)a, (stack_t *)b);
 	case SYS_kill:
 	case SYS_tkill:
-	case SYS_rt_sigqueueinfo:
 		return linux_kill((int)a, (int)b);
+	case SYS_rt_sigqueueinfo:
+		return linux_sigqueue((int)a, (int)b, (const siginfo_t *)c);
 	case SYS_tgkill:
 		return linux_kill((int)b, (int)c);
 	case SYS_pause:

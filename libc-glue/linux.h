@@ -61,11 +61,12 @@ long linux_preadv(int fd, const struct iovec *parts, int count, off_t offset);
 long linux_pwritev(int fd, const struct iovec *parts, int count, off_t offset);
 long linux_fallocate(int fd, int mode, off_t offset, off_t bytes);
 long linux_lseek(int fd, off_t offset, int whence);
-long linux_dup(int fd, int wanted, int how);      /* MARGAY_DUP_ */
+long linux_dup(int fd, int wanted, int how, int flags);  /* MARGAY_DUP_; O_CLOEXEC or 0 */
 long linux_flock(int fd, int operation);
 long linux_fcntl(int fd, int command, long argument);
 long linux_ioctl(int fd, int request);
 long linux_fsync(int fd);
+long linux_fadvise(int fd, off_t bytes, int advice);
 long linux_list(int fd, void *to, size_t bytes);
 long linux_statat(int folder, const char *path, struct stat *to, int flags);
 long linux_access(int folder, const char *path, int mode, int flags);
@@ -123,6 +124,7 @@ long linux_sigsuspend(const uint64_t *mask);
 long linux_sigtimedwait(const uint64_t *set, siginfo_t *info, const struct timespec *timeout);
 long linux_sigaltstack(const stack_t *stack, stack_t *old);
 long linux_kill(int pid, int number);
+long linux_sigqueue(int pid, int number, const siginfo_t *info);
 long linux_pause(void);
 long linux_setitimer(int which, const struct itimerval *timer, struct itimerval *old);
 long linux_getitimer(int which, struct itimerval *old);
@@ -145,6 +147,10 @@ int wait_for_change(int (*changed)(const void *), const void *argument, uint64_t
 /* A call has ended with -EINTR because of an upcall. Delivers a signal that came with it. Nonzero:
  * the call fails; 0: repeat the call, as no handler ran, or one with SA_RESTART. */
 int signal_ends_call(void);
+
+/* Signals for which a handler was called, and those of them without SA_RESTART. */
+extern unsigned long signals_handled;
+extern unsigned long signals_interrupting;
 
 /* Time of the next SIGALRM, monotonic ns; 0: no timer runs. */
 extern uint64_t signal_timer;

@@ -142,25 +142,39 @@ static _Noreturn void wait_for_ever(void)
 struct futex {
 	volatile int *word;
 	int value;                      /* that it has */
+	unsigned long handled;          /* signals_handled when the wait began */
 };
 
 static int has_changed(const void *argument)
 {
 	const struct futex *futex = argument;
 
-	return *futex->word != futex->value;
+	return *futex->word != futex->value || signals_handled != futex->handled;
 }
 
+/* Only a handler without SA_RESTART ends the wait, as on Linux even if it changed the word. After
+ * each handler the word may have nothing left that could change it. */
 static long futex_wait(volatile int *word, int value, int64_t ns)
 {
-	const struct futex futex = { word, value };
+	struct futex futex = { word, value, 0 };
 	uint64_t end = glue_now_ns() + (uint64_t)ns;
+	unsigned long before = signals_interrupting;
 
 	if (*word != value)
 		return -EAGAIN;
-	if (ns == INT64_MAX && !signal_timer && !(upcall_has_queues && upcall_has_queues()))
-		wait_for_ever();
-	return wait_for_change(has_changed, &futex, end) ? 0 : -ETIMEDOUT;
+	while (*word == value) {
+		/* An upcall at this moment may clear signal_timer and set signal_due: read in this
+		 * order, one of them is set. */
+		if (ns == INT64_MAX && !__atomic_load_n(&signal_timer, __ATOMIC_ACQUIRE) &&
+		    !signal_due && !(upcall_has_queues && upcall_has_queues()))
+			wait_for_ever();
+		futex.handled = signals_handled;
+		if (!wait_for_change(has_changed, &futex, end))
+			return -ETIMEDOUT;
+		if (signals_interrupting != before)
+			return -EINTR;
+	}
+	return 0;
 }
 
 long linux_futex(volatile int *word, int operation, int value, const struct timespec *timeout)

@@ -28,8 +28,10 @@
 static struct linux_action actions[SIGNALS + 1];
 static uint64_t blocked;
 static volatile uint64_t pending;       /* upcalls add to it */
-static unsigned long handled;           /* signals for which a handler was called */
-static unsigned long interrupting;      /* those of them without SA_RESTART */
+static volatile uint64_t queued;        /* those of them that sigqueue has sent */
+static union sigval values[SIGNALS + 1];        /* of these */
+unsigned long signals_handled;
+unsigned long signals_interrupting;
 static stack_t alternative = { .ss_flags = SS_DISABLE };
 volatile int signal_due;
 uint64_t signal_timer;                  /* monotonic ns of the next SIGALRM; 0: not set */
@@ -37,8 +39,9 @@ static uint64_t timer_period;           /* ns; 0: it comes once */
 static uint64_t retry_at = NO_TIME;     /* monotonic ns of the next retry */
 static uint64_t retry_ns = RETRY_LEAST_NS;
 static uint64_t armed_at = NO_TIME;     /* expiry of the kernel's timer */
-static int (*awaits)(const void *);     /* what wait_for_change waits for, or null */
-static const void *awaits_argument;
+/* What wait_for_change waits for, or null; null while a handler runs, which may never return. */
+static int (*volatile awaits)(const void *);
+static const void *volatile awaits_argument;
 
 extern const char margay_libc_start[], margay_libc_end[]; /* linker.ld */
 
@@ -73,12 +76,13 @@ static void default_action(int number)
 		glue_call1(SYS_KILLED, number);
 }
 
-static void let_through(int code);
-
-static void deliver(int number, int code)
+static void deliver(siginfo_t info)
 {
+	int number = info.si_signo;
 	struct linux_action action = actions[number];
 	uint64_t before = blocked;
+	int (*waits)(const void *) = awaits;
+	const void *argument = awaits_argument;
 
 	if (action.handler == SIG_IGN)
 		return;
@@ -91,21 +95,21 @@ static void deliver(int number, int code)
 	blocked |= action.mask;
 	if (!(action.flags & SA_NODEFER))
 		blocked |= bit(number);
-	handled++;
-	interrupting += !(action.flags & SA_RESTART);
+	signals_handled++;
+	signals_interrupting += !(action.flags & SA_RESTART);
+	awaits = NULL;
 	if (action.flags & SA_SIGINFO) {
 		void (*handler)(int, siginfo_t *, void *) = (void *)action.handler;
-		siginfo_t info = { .si_signo = number, .si_code = code };
 		ucontext_t context = { 0 };
 
-		info.si_pid = (pid_t)linux_getpid();
 		memcpy(&context.uc_sigmask, &before, sizeof before);
 		handler(number, &info, &context);
 	} else {
 		action.handler(number);
 	}
+	awaits_argument = argument;
+	awaits = waits;
 	blocked = before;
-	let_through(code);
 }
 
 /* Shared with upcalls. */
@@ -114,9 +118,19 @@ static void add(int number)
 	__atomic_fetch_or(&pending, bit(number), __ATOMIC_RELAXED);
 }
 
-static void take(int number)
+/* An upcall's sigqueue changes nothing as long as the signal is pending. */
+static siginfo_t take(int number)
 {
-	__atomic_fetch_and(&pending, ~bit(number), __ATOMIC_RELAXED);
+	siginfo_t info = { .si_signo = number, .si_code = SI_USER };
+
+	info.si_pid = (pid_t)linux_getpid();
+	if (queued & bit(number)) {
+		info.si_code = SI_QUEUE;
+		info.si_value = values[number];
+		__atomic_fetch_and(&queued, ~bit(number), __ATOMIC_SEQ_CST);
+	}
+	__atomic_fetch_and(&pending, ~bit(number), __ATOMIC_SEQ_CST);
+	return info;
 }
 
 /* A signal that an event queue's handler has sent waits for that handler's end, unless it ends the
@@ -132,19 +146,20 @@ static uint64_t deliverable(void)
 	return now;
 }
 
-/* Delivers pending signals that are not blocked. `code` goes to the handler, which may need it:
- * SI_KERNEL if the program was interrupted outside of all functions of the library, else
- * SI_USER. */
+/* Delivers pending signals that are not blocked. `code` goes to the handler, which may need it,
+ * unless sigqueue has sent the signal: SI_KERNEL if the program was interrupted outside of all
+ * functions of the library, else SI_USER. */
 static void let_through(int code)
 {
 	uint64_t now;
 
 	signal_due = 0;
 	while ((now = deliverable()) != 0) {
-		int number = __builtin_ctzl(now) + 1;
+		siginfo_t info = take(__builtin_ctzl(now) + 1);
 
-		take(number);
-		deliver(number, code);
+		if (info.si_code == SI_USER)
+			info.si_code = code;
+		deliver(info);
 	}
 }
 
@@ -159,6 +174,16 @@ long linux_kill(int pid, int number)
 	add(number);
 	let_through(SI_USER);
 	return 0;
+}
+
+/* A signal is pending only once, with the value of the first. */
+long linux_sigqueue(int pid, int number, const siginfo_t *info)
+{
+	if ((pid == linux_getpid() || pid == 0) && is_signal(number) && !(pending & bit(number))) {
+		values[number] = info->si_value;
+		__atomic_fetch_or(&queued, bit(number), __ATOMIC_SEQ_CST);
+	}
+	return linux_kill(pid, number);
 }
 
 long linux_sigaction(int number, const struct linux_action *action, struct linux_action *old)
@@ -355,11 +380,16 @@ long linux_getitimer(int which, struct itimerval *old)
 	return 0;
 }
 
-/* There are no timers of CPU time. */
+/* There are no timers of CPU time. As on Linux, null stops the timer. */
 long linux_setitimer(int which, const struct itimerval *timer, struct itimerval *old)
 {
-	int64_t ns = microseconds(&timer->it_value), period = microseconds(&timer->it_interval);
+	static const struct itimerval none;
+	int64_t ns, period;
 
+	if (!timer)
+		timer = &none;
+	ns = microseconds(&timer->it_value);
+	period = microseconds(&timer->it_interval);
 	if (which != ITIMER_REAL)
 		return glue_missing("setitimer(ITIMER_VIRTUAL)");
 	if (ns < 0 || period < 0)
@@ -382,11 +412,11 @@ long linux_alarm(unsigned seconds)
 
 int signal_ends_call(void)
 {
-	unsigned long before = interrupting;
+	unsigned long before = signals_interrupting;
 
 	if (signal_due)
 		signal_tick();
-	return interrupting != before;
+	return signals_interrupting != before;
 }
 
 enum wait { WAIT_OVER, WAIT_MORE, WAIT_INPUT };
@@ -433,14 +463,14 @@ long wait_until(uint64_t end)
 long wait_for(int fd, uint64_t end, const uint64_t *mask)
 {
 	uint64_t before = blocked;
-	unsigned long count = handled;
+	unsigned long count = signals_handled;
 	enum wait step = WAIT_MORE;
 
 	if (mask) {
 		set_blocked(*mask);
 		let_through(SI_USER);
 	}
-	while (step == WAIT_MORE && handled == count)
+	while (step == WAIT_MORE && signals_handled == count)
 		step = wait_step(fd, end);
 	if (mask) {
 		blocked = before;
@@ -469,6 +499,7 @@ long linux_sigtimedwait(const uint64_t *set, siginfo_t *info, const struct times
 {
 	int64_t ns = timeout ? time_ns(timeout) : INT64_MAX;
 	uint64_t end = glue_now_ns() + (uint64_t)ns;
+	siginfo_t taken;
 	int number;
 
 	if (ns < 0)
@@ -476,10 +507,8 @@ long linux_sigtimedwait(const uint64_t *set, siginfo_t *info, const struct times
 	if (!wait_for_change(has_come, set, end))
 		return -EAGAIN;
 	number = __builtin_ctzl(pending & *set) + 1;
-	take(number);
-	if (info) {
-		*info = (siginfo_t){ .si_signo = number, .si_code = SI_USER };
-		info->si_pid = (pid_t)linux_getpid();
-	}
+	taken = take(number);
+	if (info)
+		*info = taken;
 	return number;
 }

@@ -126,7 +126,7 @@ def test_the_timer_interrupts(margay, app, nodes):
     run = margay("run", "-n", nodes, "--no-prefix", app("timer")).ok()
     assert run.lines == [f"ok {name}" for name in (
         "computing", "once", "registers", "red zone", "library", "masked", "waits", "awaited",
-        "periods", "discarded", "of events")]
+        "semaphores", "posted", "jumped", "periods", "discarded", "of events")]
 
 
 @pytest.mark.spin(2)

@@ -179,6 +179,7 @@ static void vectors(void)
 	FD_SET(1, &set);
 	TEST("select", select(2, NULL, &set, NULL, &(struct timeval){ 0 }) == 1);
 	TEST("select-sleep", select(0, NULL, NULL, NULL, &(struct timeval){ 0, 1000 }) == 0);
+	TEST("posix_fadvise", posix_fadvise(1, 0, 0, POSIX_FADV_NORMAL) == ESPIPE);
 	TEST("readv", readv(1, parts, 1) == -1 && errno == EBADF);
 }
 

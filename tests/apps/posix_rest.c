@@ -102,9 +102,45 @@ static void jump(int number)
 	siglongjmp(before, number);
 }
 
+static void again(int number)
+{
+	if (++came < 100000)
+		raise(number);
+}
+
+static void tell(int number, siginfo_t *info, void *context)
+{
+	(void)context;
+	printf("signal %d: %d %d %d\n", number, info->si_code == SI_QUEUE, info->si_code == SI_USER,
+	       info->si_code == SI_QUEUE ? info->si_value.sival_int : 0);
+}
+
+static void values(void)
+{
+	struct sigaction action = { .sa_sigaction = tell, .sa_flags = SA_SIGINFO };
+	siginfo_t info;
+	sigset_t set;
+
+	sigaction(SIGUSR1, &action, NULL);
+	SAY(sigqueue(getpid(), SIGUSR1, (union sigval){ 41 }));
+	SAY(kill(getpid(), SIGUSR1));
+	FAILS(sigqueue(getpid(), 65, (union sigval){ 1 }));
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	SAY(sigqueue(getpid(), SIGUSR1, (union sigval){ 42 }));
+	SAY(sigqueue(getpid(), SIGUSR1, (union sigval){ 43 }));
+	SAY(sigwaitinfo(&set, &info));
+	SAY(info.si_code == SI_QUEUE && info.si_pid == getpid());
+	SAY(info.si_value.sival_int);
+	SAY(kill(getpid(), SIGUSR1));
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
 static void signals(void)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART }, old;
+	struct itimerval left = { 0 };
 	sigset_t set;
 
 	SAY(sigaction(SIGALRM, &action, NULL));
@@ -117,6 +153,14 @@ static void signals(void)
 	FAILS(pause());
 	SAY(came == SIGALRM);
 	setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL);
+	setitimer(ITIMER_REAL, &(struct itimerval){ { 0 }, { 1000, 0 } }, NULL);
+	SAY(setitimer(ITIMER_REAL, NULL, &left));
+	SAY(left.it_value.tv_sec > 900);
+	SAY(alarm(0));
+	came = 0;
+	signal(SIGUSR2, again);         /* each is pending when the one before it ends */
+	SAY(raise(SIGUSR2));
+	SAY(came);
 	signal(SIGUSR1, jump);
 	if (!sigsetjmp(before, 1))
 		raise(SIGUSR1);
@@ -232,6 +276,32 @@ static int seen_deep(const char *path, const struct stat *file, int kind, struct
 	return 0;
 }
 
+static void descriptor_flags(int fd)
+{
+	int other = open("file", O_RDONLY | O_CLOEXEC);
+
+	SAY(fcntl(fd, F_GETFD));
+	SAY(fcntl(other, F_GETFD));
+	SAY(fcntl(other, F_SETFD, 0));
+	SAY(fcntl(other, F_GETFD));
+	SAY(fcntl(fd, F_SETFD, FD_CLOEXEC));
+	SAY(fcntl(fd, F_GETFD));
+	SAY(dup2(fd, fd) == fd);
+	SAY(fcntl(fd, F_GETFD));
+	SAY(dup2(fd, other) == other);
+	SAY(fcntl(other, F_GETFD));
+	SAY(dup3(fd, other, O_CLOEXEC) == other);
+	SAY(fcntl(other, F_GETFD));
+	close(other);
+	SAY(fcntl(fd, F_DUPFD_CLOEXEC, 0) == other);
+	SAY(fcntl(other, F_GETFD));
+	close(other);
+	FAILS(fcntl(other, F_GETFD));
+	SAY(dup(fd) == other);
+	SAY(fcntl(other, F_GETFD));
+	close(other);
+}
+
 static void files(const char *folder)
 {
 	struct iovec parts[2] = { { "first ", 6 }, { "second", 6 } };
@@ -251,7 +321,13 @@ static void files(const char *folder)
 	SAY(lseek(fd, 0, SEEK_SET));
 	SAY(readv(fd, rooms, 2));
 	printf("%.5s %.7s\n", one, two);
+	SAY(posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL));
+	SAY(posix_fadvise(fd, 0, 0, POSIX_FADV_NOREUSE));
+	SAY(posix_fadvise(fd, 0, 0, 6));
+	SAY(posix_fadvise(fd, 0, -1, POSIX_FADV_NORMAL));
+	descriptor_flags(fd);
 	close(fd);
+	SAY(posix_fadvise(fd, 0, 0, POSIX_FADV_NORMAL));
 	SAY(symlink("file", "link"));
 	SAY(lstat("link", &file) == 0 && S_ISLNK(file.st_mode));
 	SAY(statfs(".", &space) == 0 && space.f_bsize > 0);
@@ -356,6 +432,7 @@ int main(int argc, char **argv)
 		errx(1, "a folder is missing");
 	lines();
 	times();
+	values();
 	signals();
 	searches();
 	randoms();

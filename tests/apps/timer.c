@@ -3,6 +3,7 @@
  * interrupt the C library. One line per case.
  *
  *   timer            all cases
+ *   timer NAME       one case
  *   timer kills      a loop that the signal's default action ends
  *   timer replaced   timers that are replaced as they expire; with --icount, at each instruction
  */
@@ -10,6 +11,8 @@
 #include "upcall_regs.h"
 #include <cpuid.h>
 #include <errno.h>
+#include <semaphore.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/time.h>
@@ -202,6 +205,115 @@ static void awaited(void)
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
+static sem_t semaphore;
+static sigjmp_buf place;
+
+static void ignore(int number)
+{
+	(void)number;
+	caught++;
+}
+
+static void post(int number)
+{
+	ignore(number);
+	EQUAL(sem_post(&semaphore), 0);
+}
+
+static void jump(int number)
+{
+	siglongjmp(place, number);
+}
+
+static void handle(void (*handler)(int), int flags)
+{
+	struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
+
+	EQUAL(sigaction(SIGALRM, &action, NULL), 0);
+}
+
+static void take_semaphore(void)
+{
+	while (sem_wait(&semaphore))
+		EQUAL(errno, EINTR);
+}
+
+/* A handler without SA_RESTART ends sem_wait, one with SA_RESTART does not. */
+static void semaphores(void)
+{
+	EQUAL(sem_init(&semaphore, 0, 0), 0);
+	handle(ignore, 0);
+	every(2000);
+	EQUAL(sem_wait(&semaphore), -1);
+	EQUAL(errno, EINTR);
+	EQUAL(sem_timedwait(&semaphore, &(struct timespec){ 1L << 33, 0 }), -1);
+	EQUAL(errno, EINTR);
+	handle(post, SA_RESTART);
+	EQUAL(sem_wait(&semaphore), 0);
+	every(0);
+	signal(SIGALRM, spoil);
+}
+
+/* A timer that comes once expires just before or just after sem_wait begins, whose wait its handler
+ * ends. */
+static void posted(void)
+{
+	struct itimerval timer = { .it_value = { 0, 30 } };
+	long delay = 1000, early = 0;
+
+	EQUAL(sem_init(&semaphore, 0, 0), 0);
+	handle(post, 0);
+	for (unsigned i = 0; i < 6000; i++) {
+		int value;
+
+		EQUAL(setitimer(ITIMER_REAL, &timer, NULL), 0);
+		for (long left = delay + i * 37 % 200; left > 0; left--)
+			__asm__ volatile("");
+		EQUAL(sem_getvalue(&semaphore, &value), 0);
+		early += value;
+		delay += value ? -delay / 200 - 1 : delay / 200 + 1;
+		take_semaphore();
+	}
+	CHECK(early > 0);
+	signal(SIGALRM, spoil);
+}
+
+/* Fills the stack below with bad pointers. */
+static __attribute__((noinline)) void overwrite(void)
+{
+	volatile uint64_t frame[512];
+
+	for (unsigned i = 0; i < sizeof frame / sizeof frame[0]; i++)
+		frame[i] = 0x4d4d4d4d4d4d4d4d;
+}
+
+/* A handler leaves the wait that it interrupted. Signals that are blocked later do not look at the
+ * wait's frame, whose place others have now. */
+static void jumped(void)
+{
+	uint64_t start;
+	sigset_t set;
+
+	EQUAL(sem_init(&semaphore, 0, 0), 0);
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	handle(jump, 0);
+	every(2000);
+	if (!sigsetjmp(place, 1))
+		for (;;)
+			take_semaphore();
+	every(0);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	every(200);
+	overwrite();
+	for (start = now_ns(); now_ns() - start < 20000000;)
+		;
+	signal(SIGALRM, SIG_IGN);               /* discards the pending one */
+	every(0);
+	signal(SIGALRM, spoil);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
 /* The time of the next signal. */
 static uint64_t next_at(void)
 {
@@ -341,7 +453,8 @@ int main(int argc, char **argv)
 	static const struct { const char *name; void (*run)(void); } cases[] = {
 		{ "computing", computing }, { "once", once }, { "registers", registers },
 		{ "red zone", red_zone }, { "library", library }, { "masked", masked },
-		{ "waits", waits }, { "awaited", awaited }, { "periods", periods },
+		{ "waits", waits }, { "awaited", awaited }, { "semaphores", semaphores },
+		{ "posted", posted }, { "jumped", jumped }, { "periods", periods },
 		{ "discarded", discarded },
 	};
 
@@ -358,6 +471,8 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		if (argc > 1 && strcmp(argv[1], cases[i].name) != 0)
+			continue;
 		cases[i].run();
 		if (r.job.rank == 0)
 			printf("ok %s\n", cases[i].name);

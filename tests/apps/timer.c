@@ -298,10 +298,11 @@ static void jumped(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGALRM);
 	handle(jump, 0);
-	every(2000);
-	if (!sigsetjmp(place, 1))
+	if (!sigsetjmp(place, 1)) {
+		every(2000);            /* not before there is a place to jump to */
 		for (;;)
 			take_semaphore();
+	}
 	every(0);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	every(200);

@@ -10,7 +10,7 @@ static struct counter *counter_of(struct fid_cntr *fid)
 	return (struct counter *)fid;
 }
 
-/* The endpoint whose operations change counters, or null: none is enabled. */
+/* The domain's endpoint, which changes its counters; null if it is not enabled. */
 static struct endpoint *enabled(const struct counter *counter)
 {
 	struct endpoint *ep = counter->domain->endpoint;

@@ -9,7 +9,7 @@
  *                                     parked sends, operands of atomic operations that fetch
  *   reported  SEND_END, ACK           short messages that the link reads after the call; the ack
  *                                     returns credit, if the message asks for it
- *   asked     ACK, also if discarded  the other short messages whose acks return credit, long messages,
+ *   asked     ACK, also if discarded  other short messages, for the credit in their acks; long messages,
  *                                     writes, atomic operations, probes
  *   fetched   REPLY_END               reads, long messages that came early, atomic operations that fetch
  *

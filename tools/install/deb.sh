@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes Debian packages of what make has built:  tools/install/deb.sh FOLDER
 # FOLDER gets margay_VERSION-1_amd64.deb, and margay-mpi_VERSION-1_amd64.deb if make mpi has built
-# MPI, which is twice as large as the rest. What the first depends on is in tools/packages.txt; the
+# MPI. What the first depends on is in tools/packages.txt; the
 # times in it are SOURCE_DATE_EPOCH, or of the last commit. The maintainer is DEBFULLNAME
 # and DEBEMAIL; with that set lintian finds no error.
 set -eu

@@ -191,16 +191,17 @@ struct reception {
 	struct operation *op;  /* the record that awaits it */
 	struct md *md;
 	struct eq *eq;         /* the descriptor's queue, or null */
-	uint32_t needed;       /* most events that it records */
 };
 
 /* Rules 11, 14, 17 and 9: whether a reply is accepted, and the memory that it goes to, in *grant.
- * After OK nothing has changed yet. */
+ * After OK a slot is reserved for the UNLINK of a descriptor that will leave; nothing else has
+ * changed. */
 static int receive(struct process_view *view, const struct message *reply,
 		   struct reception *found, struct grant *grant)
 {
 	const struct operation *op;
 	uint32_t options;
+	uint32_t needed;
 	struct md *md;
 	int leaves;
 
@@ -221,17 +222,23 @@ static int receive(struct process_view *view, const struct message *reply,
 	found->md = md;
 	found->eq = eq_lookup(view, md->user.eq_handle);
 	options = md->user.options;
-	leaves = !(options & MD_EVENT_UNLINK_DISABLE) &&
+	leaves = !(options & MD_EVENT_UNLINK_DISABLE) && !(md->flags & MD_UNLINK_RESERVED) &&
 		 ((md->flags & MD_LEAVING) ||
 		  ((md->flags & MD_UNLINK) && md->user.threshold == 1));
-	found->needed = !(options & MD_EVENT_START_DISABLE) +
+	needed = !(options & MD_EVENT_START_DISABLE) +
 			!(options & MD_EVENT_END_DISABLE) + leaves;
-	if (found->eq && !eq_has_room(view, found->eq, found->needed ? found->needed : 1))
+	if (found->eq && !eq_has_room(view, found->eq, needed ? needed : 1))
 		return discard_reply(view, found->op, md, grant);
 
-	return grant_range(view, md, options, op->local_offset,
-			   reply->mlength < op->room ? reply->mlength : op->room, 1, grant) ?
-		DELIVER_DAMAGED : DELIVER_OK;
+	if (grant_range(view, md, options, op->local_offset,
+			reply->mlength < op->room ? reply->mlength : op->room, 1, grant))
+		return DELIVER_DAMAGED;
+	/* The reply that records UNLINK is the last one to end, which can be an earlier one. */
+	if (found->eq && leaves) {
+		md->flags |= MD_UNLINK_RESERVED;
+		found->eq->reserved++;
+	}
+	return DELIVER_OK;
 }
 
 int answer_reply(struct process_view *view, const struct message *reply, uint32_t runner,
@@ -259,10 +266,10 @@ int answer_reply(struct process_view *view, const struct message *reply, uint32_
 
 	grant->op = op->handle;
 	if (eq) {
-		op->reserved = (uint16_t)(found.needed - !(options & MD_EVENT_START_DISABLE));
-		eq->reserved += op->reserved;
 		if (!(options & MD_EVENT_END_DISABLE)) {
+			eq->reserved++;
 			eq->begun++;
+			op->reserved = 1;
 			op->begun = 1;
 		}
 		if (!(options & MD_EVENT_START_DISABLE)) {

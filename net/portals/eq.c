@@ -55,6 +55,7 @@ int eq_alloc(struct process_view *view, uint64_t count, uint64_t read_index,
 {
 	struct pool *pool = &view->block->pools[POOL_EQ];
 	uint32_t index, slots = 1, first;
+	uint64_t *words;
 	int fresh, error;
 	struct eq *eq;
 
@@ -82,8 +83,10 @@ int eq_alloc(struct process_view *view, uint64_t count, uint64_t read_index,
 		.next = view->block->event_base, .read_index = read_index - view->base,
 		.first_slot = first, .count = slots, .handler = handler,
 	};
+	/* By the checked argument: another kernel can write eq->read_index. */
+	words = (uint64_t *)(view->memory + (read_index - view->base));
 	for (uint32_t word = 0; word <= handler; word++)
-		__atomic_store_n(reader(view, eq, word), eq->next, __ATOMIC_RELAXED);
+		__atomic_store_n(&words[word], view->block->event_base, __ATOMIC_RELAXED);
 	*info = (struct eq_info){ eq->handle, first, slots };
 	return PORTALS_OK;
 }

@@ -29,7 +29,8 @@ struct eq {
 	                          the number of the event that it reads next */
 	uint32_t first_slot;   /* first slot in the event area; free: next free queue */
 	uint32_t count;        /* slots, a power of two */
-	uint32_t reserved;     /* slots reserved for replies that have begun (rule 22) */
+	uint32_t reserved;     /* slots reserved for replies that have begun, and for the
+	                          UNLINK of their descriptors (rule 22) */
 	uint32_t begun;        /* END and UNLINK events that begun operations will still record */
 	uint32_t handler;      /* enum eq_handler */
 	uint32_t zero[5];

@@ -287,6 +287,7 @@ uint32_t md_reap(struct process_view *view, struct md *md)
 					   .jid = view->jid, .md_handle = md->handle };
 
 		eq->begun--;
+		eq->reserved -= !!(md->flags & MD_UNLINK_RESERVED);
 		events = eq_record(view, eq, &head, EVENT_UNLINK, &md->user, 0, 0, NI_OK);
 	}
 	md_free(view, md);

@@ -14,8 +14,9 @@ enum md_flag {
 	MD_UNLINK   = 1,       /* is unlinked at threshold 0 (PTL_UNLINK) */
 	MD_LEAVING  = 2,       /* off its list; freed when pending is 0 */
 	MD_INACTIVE = 4,       /* less than max_size bytes are left: accepts nothing */
-	MD_FAST     = 8        /* in one piece, without events of its sends, bound to no entry: only
+	MD_FAST     = 8,       /* in one piece, without events of its sends, bound to no entry: only
 	                          its owner changes it, so sending by it needs no lock */
+	MD_UNLINK_RESERVED = 16 /* a slot of its queue is reserved for its UNLINK (rule 22) */
 };
 
 struct md {

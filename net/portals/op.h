@@ -29,7 +29,7 @@ struct operation {
 	uint32_t md;              /* index of the descriptor that it pins, or NO_INDEX */
 	uint32_t link;            /* link number of this operation's events */
 	uint32_t next;            /* free: next free record */
-	uint16_t reserved;        /* event slots reserved in the descriptor's queue */
+	uint16_t reserved;        /* 1: an event slot is reserved for its END (rule 22) */
 	uint8_t  reports_dropped; /* WAITING for an ack: 1 if the descriptor had MD_EVENT_DROPPED */
 	uint8_t  zero;
 	uint8_t  phase;           /* enum op_phase */

@@ -1,7 +1,7 @@
 /*
  * Locks between nodes that share memory.
  *
- * A test-and-set lock that holds its owner's id. A waiter spins for about 2 us. Then it records
+ * A test-and-set lock that holds its owner's id. A waiter spins for about 50 us. Then it records
  * in the node table which lock it waits for, and halts. The node that unlocks rings one waiter.
  * Waiters do not spin longer because virtual CPUs share host cores: an owner can lose its core
  * for milliseconds, and a spinning waiter would take the time that the owner needs.

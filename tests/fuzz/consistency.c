@@ -244,6 +244,12 @@ static void check_operations(struct look *look)
 			look->reserved[eq] += op->reserved;
 		}
 	}
+	for (uint32_t i = 0; i < MDS; i++) {
+		int eq = look->in_use[POOL_MD][i] ? queue_of(look, &view->mds[i]) : -1;
+
+		if (eq >= 0 && (view->mds[i].flags & MD_UNLINK_RESERVED))
+			look->reserved[eq]++;
+	}
 	for (uint32_t i = 0; i < SENDS; i++) {
 		const struct send *send = &fuzz.sends[i];
 		uint32_t md = HANDLE_INDEX(send->grant.md);

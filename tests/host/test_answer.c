@@ -376,7 +376,6 @@ TEST_PATHS(rule16_discarded_gets_are_answered)
 	pair_close(&w, &pair);
 }
 
-/* deliver_inline carries a cache line at most, so a reply that claims more is cut. */
 /* A descriptor that leaves without UNLINK needs no slot for it. */
 TEST_PATHS(rule14_a_reply_needs_no_slot_for_a_disabled_unlink)
 {
@@ -396,6 +395,48 @@ TEST_PATHS(rule14_a_reply_needs_no_slot_for_a_disabled_unlink)
 	pair_close(&w, &pair);
 }
 
+/* The reply that makes a descriptor leave can end before an earlier one. The slot for UNLINK stays
+ * reserved until the last one ends. */
+TEST(rule22_the_slot_for_unlink_stays_reserved)
+{
+	struct world w;
+	struct pair pair = pair_open(&w, 0, MD_THRESH_INF, UNLINK_NEVER);
+	struct md_args args = memory(3000, 64, MD_EVENT_START_DISABLE, EQ_NONE);
+	struct message replies[4], none;
+	struct initiator_args want;
+	struct grant grants[4];
+	handle_t small = new_eq(&w, 1, 4), other;
+
+	args.eq_handle = small;
+	args.threshold = 2;
+	want = to(bind(&w, 1, args, UNLINK_AUTO), 0, 5);
+	args.threshold = MD_THRESH_INF;
+	other = bind(&w, 1, args, UNLINK_NEVER);
+	for (int i = 0; i < 4; i++) {
+		if (i == 2)
+			want.md = other;
+		CHECK_IS(initiator_get(&w.views[1], &want, &replies[i]), 0);
+		message_refuse(&replies[i], NI_OK, &replies[i]);
+	}
+	CHECK_IS(deliver_begin(&w.views[1], &replies[0], 1, &grants[0], &none), DELIVER_OK);
+	CHECK_IS(deliver_begin(&w.views[1], &replies[1], 1, &grants[1], &none), DELIVER_OK);
+	CHECK_IS(deliver_end(&w.views[1], &grants[1], NI_OK, &none), DELIVER_OK);
+	CHECK_IS(deliver_begin(&w.views[1], &replies[2], 1, &grants[2], &none), DELIVER_OK);
+	CHECK_IS(deliver_begin(&w.views[1], &replies[3], 1, &grants[3], &none), DELIVER_DROPPED);
+	CHECK_IS(deliver_end(&w.views[1], &grants[0], NI_OK, &none), DELIVER_OK);
+	CHECK_IS(deliver_end(&w.views[1], &grants[2], NI_OK, &none), DELIVER_OK);
+	CHECK_IS(next(&w, 1, small), EVENT_REPLY_END);
+	CHECK_IS(next(&w, 1, small), EVENT_REPLY_END);
+	CHECK_IS(next(&w, 1, small), EVENT_UNLINK);
+	CHECK_IS(next(&w, 1, small), EVENT_REPLY_END);
+	CHECK_IS(next(&w, 1, small), -1);
+	CHECK_IS(eq_lookup(&w.views[1], small)->reserved, 0);
+	remove_md(&w, 1, other);
+	remove_eq(&w, 1, small);
+	pair_close(&w, &pair);
+}
+
+/* deliver_inline carries a cache line at most, so a reply that claims more is cut. */
 TEST(rule14_a_longer_reply_in_one_step_is_cut)
 {
 	static const uint8_t payload[DELIVER_INLINE_BYTES] = { 1, 2, 3 };

@@ -94,6 +94,7 @@ class Descriptor:
     inactive: bool = False          # less than max_size remains
     leaving: bool = False           # off its list, removed with its last operation
     pending: int = 0                # operations begun but not ended
+    unlink_reserved: bool = False   # a slot is reserved for its UNLINK (rule 22)
 
     def set(self, args: Args, pieces: list) -> None:
         self.args, self.pieces, self.threshold = args, pieces, args.threshold
@@ -314,7 +315,10 @@ class Owner:
             if md.args.options & UNLINK_DISABLE:         # rule 19
                 self.reach(19, "no UNLINK")
             else:
-                self.record(md, self.eqs.get(md.args.eq), UNLINK_EVENT,
+                queue = self.eqs.get(md.args.eq)
+                if queue:
+                    queue.reserved -= md.unlink_reserved
+                self.record(md, queue, UNLINK_EVENT,
                             (self.nid, self.pid, self.uid, self.jid, 0, 0, 0, 0, 0, md.name),
                             0, 0, 0)
             self.destroy(md)

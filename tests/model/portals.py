@@ -375,13 +375,16 @@ class Process(Owner):
             return self.discard(m, D_DROPPED)
         md = self.mds[m.md_handle]                       # a fetch pins it
         queue = self.eqs.get(md.args.eq)
-        start, rest = self.reply_events(md)
-        if queue and not queue.room(max(1, start + rest)):
+        start, end, unlink = self.reply_events(md)
+        if queue and not queue.room(max(1, start + end + unlink)):
             self.reach(14, "no room")
             self.give(record)
             self.unpin(md)
             return self.discard(m, D_DROPPED)
         self.counters[IN] += 1
+        if queue and unlink:
+            md.unlink_reserved = True
+            queue.reserved += 1
         self.spend(md)
         record.waiting, record.runner, record.message = False, runner, m
         record.mlength = min(m.mlength, record.count, most)
@@ -389,18 +392,19 @@ class Process(Owner):
         record.offset, record.link = m.offset, m.sequence
         self.record(md, queue, REPLY_START, self.head(m, record.mlength, m.offset, md.name),
                     m.hdr_data, record.link, NI_OK)
-        record.queue, record.reserved = queue, rest
+        record.queue, record.reserved = queue, end
         if queue:
-            queue.reserved += rest
+            queue.reserved += end
         return D_OK, Flight(m.operation, record, list(md.pieces), record.local, record.mlength)
 
     @staticmethod
-    def reply_events(md: Descriptor) -> tuple[int, int]:
-        """Events that a reply records when it begins and later (rule 22)."""
-        goes = not md.args.options & UNLINK_DISABLE and (
+    def reply_events(md: Descriptor) -> tuple[int, int, int]:
+        """Slots that a reply needs for START, END and UNLINK (rule 22). UNLINK's is reserved once,
+        for the last reply to end."""
+        goes = not md.args.options & UNLINK_DISABLE and not md.unlink_reserved and (
             md.leaving or (md.unlink and md.threshold == 1))
         return (int(not md.args.options & START_DISABLE),
-                int(not md.args.options & END_DISABLE) + int(goes))
+                int(not md.args.options & END_DISABLE), int(goes))
 
     # ---- the initiator -------------------------------------------------------
 

@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
-from errno import EBUSY, EEXIST, EFBIG, ENOENT, ENOSPC, EROFS
+from errno import EBUSY, EEXIST, EFBIG, ENAMETOOLONG, ENOENT, ENOMEM, ENOSPC, EROFS
 from pathlib import Path
 
 import pytest
@@ -276,6 +276,13 @@ def test_open_files_take_memory_of_tmp(margay, app, megabytes, said):
     """Without it there are those of the first page (ENFILE), with it as many as descriptors."""
     run = margay("run", "--no-prefix", "--tmp", megabytes, app("file_cases"), "most").ok()
     assert run.lines == [said]
+
+
+@pytest.mark.nodes(1)
+def test_paths_of_open_folders_fill_their_table(margay, app):
+    run = margay("run", "--no-prefix", "--no-dir", app("file_calls"), "paths").ok()
+    assert run.lines == [f"rename too many: {-ENOMEM}", "rename fewer: 0",
+                         f"rename too long: {-ENAMETOOLONG}"]
 
 
 @pytest.mark.nodes(1)

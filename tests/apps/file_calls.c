@@ -1,0 +1,73 @@
+/*
+ * file_calls CASE [ARGUMENT]: what the kernel does in calls on files and streams: its table of
+ * paths. Each case prints results that the test checks.
+ */
+#include "ptl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void tell(const char *what, long result)
+{
+	printf("%s: %ld\n", what, result < 0 ? -(long)errno : 0);
+}
+
+/* paths: the paths of open folders almost fill the kernel's table of them, which has 64 KiB. A
+ * rename that they would not fit after is refused; others go on as usual. */
+static void paths(void)
+{
+	enum { TOP = 9, LEVELS = 20, LEVEL = 201, DEEP = 16, SMALL = 100 };
+	static char deep[TOP + LEVELS * LEVEL + 1] = "/tmp/aaaa", name[TOP + 101];
+	int fds[DEEP], small[SMALL];
+
+	EQUAL(mkdir(deep, 0755), 0);
+	for (int i = 0; i < LEVELS; i++) {
+		char *at = deep + TOP + i * LEVEL;
+
+		*at = '/';
+		memset(at + 1, 'n', LEVEL - 1);
+		EQUAL(mkdir(deep, 0755), 0);
+	}
+	for (int i = 0; i < DEEP; i++)
+		CHECK((fds[i] = open(deep, O_RDONLY)) >= 0);
+	for (int i = 0; i < SMALL; i++)
+		CHECK((small[i] = open("/tmp", O_RDONLY)) >= 0);
+	EQUAL(chdir(deep), 0);
+
+	EQUAL(rename("/tmp/aaaa", "/tmp/bbbb"), 0);
+	for (int i = 0; i < DEEP; i++)
+		EQUAL(close(openat(fds[i], "file", O_WRONLY | O_CREAT, 0644)), 0);
+	EQUAL(access("file", F_OK), 0);
+	for (int i = 0; i < SMALL; i++)
+		EQUAL(faccessat(small[i], "bbbb", F_OK, 0), 0);
+
+	memcpy(name, "/tmp/", 5);
+	memset(name + 5, 'c', 64);               /* 60 more bytes in each */
+	tell("rename too many", rename("/tmp/bbbb", name));
+	EQUAL(faccessat(fds[0], "file", F_OK, 0), 0);
+	EQUAL(access("/tmp/bbbb", F_OK), 0);
+	for (int i = DEEP / 2; i < DEEP; i++)
+		EQUAL(close(fds[i]), 0);
+	tell("rename fewer", rename("/tmp/bbbb", name));
+	EQUAL(faccessat(fds[DEEP / 2 - 1], "file", F_OK, 0), 0);
+	EQUAL(access("file", F_OK), 0);
+	EQUAL(rename(name, "/tmp/d"), 0);
+	EQUAL(faccessat(fds[0], "file", F_OK, 0), 0);
+	memset(name + 5, 'c', 100);
+	tell("rename too long", rename("/tmp/d", name));
+	EQUAL(faccessat(fds[0], "file", F_OK, 0), 0);
+	EQUAL(access("file", F_OK), 0);
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(name, "paths"))
+		paths();
+	else
+		return 2;
+	return 0;
+}

@@ -363,3 +363,10 @@ def test_copied_bytes(margay, app, path, copied):
     for name, value in {"file_bytes_out": 8 << 20, "file_bytes_in": 8 << 20,
                         "file_bytes_copied": copied}.items():
         assert run.says(rf"^margay: {name} +(\d+)$")[1] == str(value), name
+
+
+@pytest.mark.nodes(1)
+def test_short_read_is_one_request(margay, app):
+    """The host's answer with fewer bytes is the end: each answer interrupts."""
+    run = margay("run", "--stats", app("file_calls"), "short", 1000).ok()
+    assert int(run.says(r"^margay: interrupts +(\d+)$")[1]) < 1500

@@ -1,6 +1,6 @@
 /*
- * file_calls CASE [ARGUMENT]: what the kernel does in calls on files and streams: its table of
- * paths. Each case prints results that the test checks.
+ * file_calls CASE [ARGUMENT]: what the kernel does in calls on files and streams: its requests to
+ * the host, its table of paths. Each case prints results that the test checks.
  */
 #include "ptl.h"
 
@@ -9,9 +9,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static char buffer[100];
+
 static void tell(const char *what, long result)
 {
 	printf("%s: %ld\n", what, result < 0 ? -(long)errno : 0);
+}
+
+/* short READS: so many reads of more bytes than the file has. */
+static void read_short(long reads)
+{
+	int fd = open("file", O_RDWR | O_CREAT | O_TRUNC, 0644);
+
+	EQUAL(write(fd, "short", 5), 5);
+	while (reads--)
+		EQUAL(pread(fd, buffer, 100, 0), 5);
+	EQUAL(unlink("file"), 0);
 }
 
 /* paths: the paths of open folders almost fill the kernel's table of them, which has 64 KiB. A
@@ -64,8 +77,11 @@ static void paths(void)
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
+	long value = argc > 2 ? strtol(argv[2], NULL, 0) : 0;
 
-	if (!strcmp(name, "paths"))
+	if (!strcmp(name, "short"))
+		read_short(value);
+	else if (!strcmp(name, "paths"))
 		paths();
 	else
 		return 2;

@@ -266,6 +266,12 @@ def test_a_card_that_loses_its_link(margay, app, tmp_path, link):
         assert run.stdout.count("the link is down; reported once") == 1, run.describe()
 
 
+def test_times_of_files_are_those_of_the_clock(margay, app, tmp_path):
+    board = Board(margay, tmp_path, "-kernel", app("file_calls"), "-append",
+                  "--margay tmp_mb=4 -- app stamps")
+    board.serial.wait(LONG).ok().prints(r"^right\r?$")
+
+
 @pytest.mark.parametrize("machine", ["q35", "q35,pit=off", "pc,acpi=off"])
 def test_clocks_without_a_hypervisor(margay, app, tmp_path, machine):
     """The processor does not report its clock rates: ACPI's timer or the 8254 gives them."""

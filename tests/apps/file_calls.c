@@ -1,12 +1,13 @@
 /*
  * file_calls CASE [ARGUMENT]: what the kernel does in calls on files and streams: its requests to
- * the host, its table of paths. Each case prints results that the test checks.
+ * the host, its table of paths, the times of files. Each case prints results that the test checks.
  */
 #include "ptl.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static char buffer[100];
@@ -74,6 +75,28 @@ static void paths(void)
 	EQUAL(access("file", F_OK), 0);
 }
 
+/* stamps: files in memory have the times of CLOCK_REALTIME, here to 50 ms. */
+static void stamps(void)
+{
+	int fd = open("/tmp/file", O_RDWR | O_CREAT | O_TRUNC, 0644);
+
+	for (int i = 0; i < 12; i++) {
+		struct timespec before, after;
+		struct stat s;
+		double stamp;
+
+		EQUAL(clock_gettime(CLOCK_REALTIME, &before), 0);
+		EQUAL(write(fd, "x", 1), 1);
+		EQUAL(fstat(fd, &s), 0);
+		EQUAL(clock_gettime(CLOCK_REALTIME, &after), 0);
+		stamp = (double)s.st_mtim.tv_sec + (double)s.st_mtim.tv_nsec / 1e9;
+		CHECK(stamp > (double)before.tv_sec + (double)before.tv_nsec / 1e9 - 0.05);
+		CHECK(stamp < (double)after.tv_sec + (double)after.tv_nsec / 1e9 + 0.05);
+		usleep(100000);
+	}
+	puts("right");
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
@@ -83,6 +106,8 @@ int main(int argc, char **argv)
 		read_short(value);
 	else if (!strcmp(name, "paths"))
 		paths();
+	else if (!strcmp(name, "stamps"))
+		stamps();
 	else
 		return 2;
 	return 0;

@@ -337,6 +337,14 @@ static void poll_now(void)
 	leave();
 }
 
+void link_frames_serve(void)
+{
+	if (busy)
+		return;
+	poll_now();
+	set_timer();
+}
+
 void link_frames_arrival(bool computing)
 {
 	alert = false;

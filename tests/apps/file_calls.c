@@ -1,6 +1,7 @@
 /*
  * file_calls CASE [ARGUMENT]: what the kernel does in calls on files and streams: its requests to
- * the host, its table of paths, the times of files. Each case prints results that the test checks.
+ * the host, its table of paths, the times of files, messages that come during a call. Each case
+ * prints results that the test checks.
  */
 #include "ptl.h"
 
@@ -10,7 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static char buffer[100];
+enum { LINE = 120, LINES = 1000, CALLS = 20 };
+
+static char buffer[LINES * LINE];
 
 static void tell(const char *what, long result)
 {
@@ -97,6 +100,45 @@ static void stamps(void)
 	puts("right");
 }
 
+/* aside WRITES: rank 0 writes long texts to its standard output, until puts have arrived during
+ * WRITES of them, at most CALLS; rank 1 puts and waits for each ack. */
+static void aside(long writes)
+{
+	struct roles r;
+	volatile uint64_t *word = (volatile uint64_t *)r.in;
+	ptl_handle_md_t md;
+	uint64_t next = 1;
+
+	open_roles(&r);
+	*word = 0;
+	attach(&r, 1, 0, memory(r.in, 8, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE,
+	                        PTL_EQ_NONE), PTL_RETAIN);
+	EQUAL(PtlMDBind(r.job.ni, memory(&next, 8, PTL_MD_THRESH_INF, 0, r.own), PTL_RETAIN, &md),
+	      PTL_OK);
+	memset(buffer, '.', sizeof buffer);
+	for (int i = 1; i <= LINES; i++)
+		buffer[i * LINE - 1] = '\n';
+	sync_ranks(&r);
+	if (margay_rank() == 0) {
+		for (int i = 0; i < CALLS && writes > 0; i++) {
+			uint64_t before = *word;
+
+			EQUAL(write(1, buffer, sizeof buffer), sizeof buffer);
+			writes -= *word >= before + 2;
+		}
+		EQUAL(PtlPut(md, PTL_NO_ACK_REQ, margay_process(1), PT, 0, 1, 0, 0), PTL_OK);
+		expect(r.own, PTL_EVENT_SEND_END);
+		puts(writes ? "no puts came" : "puts came");
+	} else {
+		for (; !*word; next++) {
+			EQUAL(PtlPut(md, PTL_ACK_REQ, margay_process(0), PT, 0, 1, 0, 0), PTL_OK);
+			expect(r.own, PTL_EVENT_SEND_END);
+			expect(r.own, PTL_EVENT_ACK);
+		}
+	}
+	sync_ranks(&r);
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
@@ -108,6 +150,8 @@ int main(int argc, char **argv)
 		paths();
 	else if (!strcmp(name, "stamps"))
 		stamps();
+	else if (!strcmp(name, "aside"))
+		aside(value);
 	else
 		return 2;
 	return 0;

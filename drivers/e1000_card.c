@@ -251,8 +251,10 @@ int e1000_send(struct nic *nic, const struct nic_piece *pieces, uint32_t n, uint
 		reclaim(e);
 		if (e->send_free < n) {
 			sends_interrupt(e, n);
-			return NIC_FULL;
+			reclaim(e);    /* no interrupt comes for what was sent just before */
 		}
+		if (e->send_free < n)
+			return NIC_FULL;
 	}
 	first = at = e->send_next;     /* not before reclaim: its callbacks may send */
 	for (uint32_t i = 0; i < n; i++) {

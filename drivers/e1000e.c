@@ -51,6 +51,7 @@ static void sends_interrupt(struct e1000 *e, bool on)
 {
 	e1000_write(e, REG_VECTORS,
 	            VECTORS_RECEIVED | VECTORS_OTHER | (on ? VECTORS_SENT : 0));
+	e1000_read(e, REG_STATUS);     /* the card has taken it when this read ends */
 }
 
 static const struct e1000_model model = {

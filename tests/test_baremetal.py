@@ -266,6 +266,25 @@ def test_a_card_that_loses_its_link(margay, app, tmp_path, link):
         assert run.stdout.count("the link is down; reported once") == 1, run.describe()
 
 
+def test_messages_beside_long_output(margay, app, tmp_path):
+    """A write to the serial port lasts, and the node handles messages meanwhile."""
+    boards = []
+    for node, card in enumerate(lan(tmp_path, 2, DEVICES["e1000e"])):
+        boards.append(Board(margay, tmp_path, "-kernel", app("file_calls"), "-append",
+                            f"--margay node={node} rank={node} n=2 link=frames cards=1 "
+                            "incarnation=0 strict=1 -- app aside 3", *card, name=f"board{node}"))
+        wired(tmp_path, 2)
+    for board in boards:
+        board.serial.wait(LONG).ok()
+    assert "puts came" in boards[0].serial.out.decode()
+
+
+def test_times_of_files_are_those_of_the_clock(margay, app, tmp_path):
+    board = Board(margay, tmp_path, "-kernel", app("file_calls"), "-append",
+                  "--margay tmp_mb=4 -- app stamps")
+    board.serial.wait(LONG).ok().prints(r"^right\r?$")
+
+
 @pytest.mark.parametrize("machine", ["q35", "q35,pit=off", "pc,acpi=off"])
 def test_clocks_without_a_hypervisor(margay, app, tmp_path, machine):
     """The processor does not report its clock rates: ACPI's timer or the 8254 gives them."""

@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
-from errno import EBUSY, EEXIST, EFBIG, ENOENT, ENOSPC, EROFS
+from errno import EBUSY, EEXIST, EFBIG, ENAMETOOLONG, ENOENT, ENOMEM, ENOSPC, EROFS
 from pathlib import Path
 
 import pytest
@@ -279,6 +279,13 @@ def test_open_files_take_memory_of_tmp(margay, app, megabytes, said):
 
 
 @pytest.mark.nodes(1)
+def test_paths_of_open_folders_fill_their_table(margay, app):
+    run = margay("run", "--no-prefix", "--no-dir", app("file_calls"), "paths").ok()
+    assert run.lines == [f"rename too many: {-ENOMEM}", "rename fewer: 0",
+                         f"rename too long: {-ENAMETOOLONG}"]
+
+
+@pytest.mark.nodes(1)
 @pytest.mark.parametrize("args", [(), ("--no-dir",)], ids=["9p", "memory"])
 def test_large_sparse_file(margay, app, args):
     run = margay("run", "--no-prefix", *args, app("file_cases"), "sparse").ok()
@@ -356,3 +363,10 @@ def test_copied_bytes(margay, app, path, copied):
     for name, value in {"file_bytes_out": 8 << 20, "file_bytes_in": 8 << 20,
                         "file_bytes_copied": copied}.items():
         assert run.says(rf"^margay: {name} +(\d+)$")[1] == str(value), name
+
+
+@pytest.mark.nodes(1)
+def test_short_read_is_one_request(margay, app):
+    """The host's answer with fewer bytes is the end: each answer interrupts."""
+    run = margay("run", "--stats", app("file_calls"), "short", 1000).ok()
+    assert int(run.says(r"^margay: interrupts +(\d+)$")[1]) < 1500

@@ -60,5 +60,5 @@ void region_start(void)
 	count(COUNTER_KERNEL_BYTES, block->bytes);
 	console_use_ring(wait_for_launcher, wake_launcher);
 	stdin_start();
-	time_of_launcher(node.own->start_ns);
+	wall_set(node.own->start_ns);
 }

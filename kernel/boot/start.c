@@ -110,6 +110,8 @@ void kernel_main(uint32_t loader, uint32_t told, uint64_t boot_tsc)
 	cards_start(parameters.cards);
 	folders_start();
 	portals_start();
+	if (link_frames)
+		console_serves(link_frames_serve);
 	application_load();
 	time_calibrate();
 	tcg_tlb_grow();

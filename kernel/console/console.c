@@ -22,6 +22,7 @@
 
 #define RECORD_ALIGN  sizeof(struct region_record)
 #define RECORD_LIMIT  16384u       /* data bytes in one record at most */
+#define PLAIN_PIECE   256u         /* bytes: 22 ms of a serial port */
 #define LINE_BYTES    512u
 #define REPORT_BYTES  4096u
 
@@ -32,6 +33,8 @@ static uint64_t written;           /* own copy; the ring's is for the launcher *
 /* How to wait for the launcher, and how to wake it: console_use_ring names both. */
 static void (*wait_for_launcher)(bool (*ready)(void *arg), void *arg);
 static void (*wake_launcher)(void);
+
+static void (*serve_others)(void); /* between pieces of output without a ring; NULL: nothing to do */
 
 enum report_state { REPORT_NONE, REPORT_GATHERED, REPORT_LEAVES };
 static enum report_state report_state;
@@ -48,9 +51,15 @@ void console_use_ring(void (*wait)(bool (*ready)(void *arg), void *arg), void (*
 	written = atomic_load(&ring->written);
 }
 
+void console_serves(void (*serve)(void))
+{
+	serve_others = serve;
+}
+
 void console_panic(void)
 {
 	ring = NULL;
+	serve_others = NULL;
 	console_end_report();
 }
 
@@ -123,7 +132,7 @@ static void write_record(uint16_t stream, const void *data, uint32_t bytes)
 
 /* Without a region, the serial port and the screen show one stream: records other than plain output
  * are marked. */
-static void write_plain(uint16_t stream, const void *data, uint64_t bytes)
+static void write_plain(uint16_t stream, const uint8_t *data, uint64_t bytes)
 {
 	static const char mark[] = "margay: stats ";
 
@@ -131,8 +140,16 @@ static void write_plain(uint16_t stream, const void *data, uint64_t bytes)
 		screen_write(mark, sizeof(mark) - 1);
 		serial_write(mark, sizeof(mark) - 1);
 	}
-	screen_write(data, bytes); /* first: what was sent is on the screen */
-	serial_write(data, bytes);
+	while (bytes) {
+		uint64_t part = bytes < PLAIN_PIECE ? bytes : PLAIN_PIECE;
+
+		screen_write(data, part); /* first: what was sent is on the screen */
+		serial_write(data, part);
+		data += part;
+		bytes -= part;
+		if (bytes && serve_others)
+			serve_others();
+	}
 }
 
 void console_write(uint16_t stream, const void *data, uint64_t bytes)

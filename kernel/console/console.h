@@ -13,6 +13,10 @@
  * is true, and may serve other nodes meanwhile; `wake` rings the launcher. */
 void console_use_ring(void (*wait)(bool (*ready)(void *arg), void *arg), void (*wake)(void));
 
+/* Without a region, output is as slow as the serial port, and interrupts are off: `serve` is called
+ * between the pieces of a long write, and handles what has come from other nodes. */
+void console_serves(void (*serve)(void));
+
 /* Writes all of it to a STREAM_*. Waits, halted, while the ring is full. */
 void console_write(uint16_t stream, const void *data, uint64_t bytes);
 

@@ -1,6 +1,6 @@
 /*
  * Time from the time stamp counter, and the one-shot timer. Data: the counter's first reading and
- * the factors; the launcher's clock at boot. The two deadlines, of which the timer is armed for the
+ * the factors; CLOCK_REALTIME at boot. The two deadlines, of which the timer is armed for the
  * earlier, are in struct cpu.
  *
  * Calibration compares the counter with another clock, at time_start and again at time_calibrate.
@@ -21,6 +21,7 @@
 #define CALIBRATE_NS    1000000UL  /* least time between the two comparisons */
 #define COMPARISONS     8          /* in a group; the one with the fewest ticks counts */
 #define RTC_TRIES       100000u    /* readings of a clock that never settles: about a second */
+#define TICK_NS         1500000000UL /* by then the battery-backed clock has advanced a second */
 #define FACTOR_SHIFT    32
 #define GUESSED_HZ      4000000000UL
 #define APIC_READINGS   1000000u   /* comparisons: some seconds */
@@ -35,8 +36,8 @@ static uint64_t tsc_factor;        /* ns = ticks * factor >> FACTOR_SHIFT */
 static uint64_t timer_factor;      /* timer counts per ns, same form */
 static bool     timer_is_ns;       /* the APIC timer's rate is known: 1 GHz */
 static struct pair start_pair;
-static uint64_t launcher_ns;       /* its CLOCK_REALTIME at launcher_tsc, or 0 */
-static uint64_t launcher_tsc;
+static uint64_t wall_start_ns;     /* CLOCK_REALTIME at wall_start_tsc; 0: not yet known */
+static uint64_t wall_start_tsc;
 
 static uint64_t scale(uint64_t value, uint64_t factor)
 {
@@ -248,15 +249,25 @@ static uint64_t rtc_seconds(void)
 	       hours * 3600 + rtc_number(raw[2], form) * 60 + rtc_number(raw[1], form);
 }
 
-void time_of_launcher(uint64_t realtime)
+void wall_set(uint64_t realtime)
 {
-	launcher_ns = realtime;
-	launcher_tsc = rdtsc();
+	wall_start_ns = realtime;
+	wall_start_tsc = rdtsc();
+}
+
+uint64_t wall_next_second(void)
+{
+	uint64_t deadline = deadline_in(TICK_NS), before = rtc_seconds(), now = before;
+
+	while (now == before && now_ns() < deadline)
+		now = rtc_seconds();
+	wall_set(now * NS_PER_S);
+	return now;
 }
 
 uint64_t wall_ns(void)
 {
-	if (!launcher_ns)
-		return rtc_seconds() * NS_PER_S;
-	return launcher_ns + now_ns() - tsc_to_ns(launcher_tsc);
+	if (!wall_start_ns)
+		wall_set(rtc_seconds() * NS_PER_S);
+	return wall_start_ns + now_ns() - tsc_to_ns(wall_start_tsc);
 }

@@ -18,12 +18,16 @@ void time_calibrate(void);            /* this, at least 1 ms later, sets node.ts
 uint64_t now_ns(void);
 uint64_t tsc_to_ns(uint64_t tsc);     /* a reading of rdtsc as a time */
 
-/* Sets the launcher's clock: it is `realtime` now (region_node.start_ns). */
-void time_of_launcher(uint64_t realtime);
+/* CLOCK_REALTIME is `realtime` now, ns since 1970: the launcher's (region_node.start_ns). */
+void wall_set(uint64_t realtime);
 
-/* CLOCK_REALTIME, ns since 1970, from the launcher; or else from the battery-backed clock, which
- * has whole seconds only. */
+/* CLOCK_REALTIME: what the launcher, or else the battery-backed clock, said once, and the time
+ * since. */
 uint64_t wall_ns(void);
+
+/* Waits until the battery-backed clock begins its next second, which it returns, counted from 1970.
+ * CLOCK_REALTIME is exact from then on; otherwise it is up to a second late. */
+uint64_t wall_next_second(void);
 
 /* One interrupt at `deadline`, or some time before it; a later call replaces an
  * earlier one. NEVER switches it off. */

@@ -342,25 +342,6 @@ static int64_t read_handed(struct open_file *file, uint8_t *to, uint64_t bytes, 
 	return (int64_t)bytes;
 }
 
-static int64_t read_host(struct open_file *file, uint8_t *to, uint64_t bytes, uint64_t offset)
-{
-	uint64_t done = 0;
-
-	if (bytes > MOST_BYTES)
-		bytes = MOST_BYTES;
-	while (done < bytes) {
-		int64_t got = fs_read(file->mount, file->fid, offset + done, to + done,
-		                      bytes - done);
-
-		if (got < 0)
-			return done ? (int64_t)done : got;
-		if (!got)
-			break;
-		done += (uint64_t)got;
-	}
-	return (int64_t)done;
-}
-
 int64_t sys_read(uint64_t fd, uint64_t address, uint64_t bytes, uint64_t offset)
 {
 	struct open_file *file = file_of(fd);
@@ -387,7 +368,10 @@ int64_t sys_read(uint64_t fd, uint64_t address, uint64_t bytes, uint64_t offset)
 	} else if ((int64_t)offset < 0) {
 		return -EINVAL;
 	}
-	result = file->kind == KIND_MOUNTED ? read_host(file, to, bytes, offset) :
+	if (bytes > MOST_BYTES)
+		bytes = MOST_BYTES;
+	result = file->kind == KIND_MOUNTED ?
+		 fs_read(file->mount, file->fid, offset, to, bytes) :
 		 read_handed(file, to, bytes, offset);
 	if (result > 0)
 		count(COUNTER_FILE_BYTES_IN, (uint64_t)result);

@@ -41,54 +41,73 @@ int64_t path_keep(struct open_file *file, const char *path)
 	return 0;
 }
 
+/* Changes how many bytes are kept from `at` on, from `bytes` to `wanted`: the paths behind move. */
+static void resize(uint32_t at, uint32_t bytes, uint32_t wanted)
+{
+	memmove(kept + at + wanted, kept + at + bytes, kept_bytes - at - bytes);
+	kept_bytes += wanted - bytes;
+	for (uint32_t i = 0; i < file_count(); i++)
+		if (file_at(i)->folder > at + 1)
+			file_at(i)->folder += wanted - bytes;
+}
+
 void path_forget(struct open_file *file)
 {
-	uint32_t at = file->folder - 1, bytes;
+	uint32_t at = file->folder - 1;
 
 	if (!file->folder)
 		return;
-	bytes = (uint32_t)strlen(kept + at) + 1;
-	memmove(kept + at, kept + at + bytes, kept_bytes - at - bytes);
-	kept_bytes -= bytes;
 	file->folder = 0;
-	for (uint32_t i = 0; i < file_count(); i++)
-		if (file_at(i)->folder > at)
-			file_at(i)->folder -= bytes;
+	resize(at, (uint32_t)strlen(kept + at) + 1, 0);
 }
 
-/* If `path` is `from` or lies below it: writes it with `to` in place of `from` to `moved`, which has
- * `room` bytes and may be `path`. Returns how many bytes it wrote; 0: none. */
-static uint32_t move(const char *path, const char *from, const char *to, char *moved, uint64_t room)
+/* Whether `path` is `folder` or lies below it. */
+static bool is_within(const char *path, const char *folder)
 {
-	uint64_t n = strlen(from), head = strlen(to), tail;
+	uint64_t n = strlen(folder);
 
-	if (strlen(path) < n || memcmp(path, from, n) || (path[n] && path[n] != '/'))
-		return 0;
-	tail = strlen(path + n) + 1;
-	if (head + tail > PATH_BYTES || head + tail > room)
-		return 0;
-	memmove(moved + head, path + n, tail);
-	memcpy(moved, to, head);
-	return (uint32_t)(head + tail);
+	return strlen(path) >= n && !memcmp(path, folder, n) && (!path[n] || path[n] == '/');
+}
+
+static bool moves(const struct open_file *file, const char *from)
+{
+	return file->folder && !file->gone && is_within(path_kept(file), from);
+}
+
+int64_t path_may_move(const char *from, const char *to)
+{
+	uint64_t before = strlen(from), after = strlen(to), all = kept_bytes;
+	uint64_t longest = current_gone || !is_within(path_current, from) ? 0 : strlen(path_current);
+
+	for (uint32_t i = 0; i < file_count(); i++) {
+		if (!moves(file_at(i), from))
+			continue;
+		all += after - before;
+		if (strlen(path_kept(file_at(i))) > longest)
+			longest = strlen(path_kept(file_at(i)));
+	}
+	if (longest && longest - before + after >= PATH_BYTES)
+		return -ENAMETOOLONG;
+	return all > KEPT_BYTES ? -ENOMEM : 0;
 }
 
 void path_moved(const char *from, const char *to)
 {
-	uint32_t bytes;
+	uint32_t before = (uint32_t)strlen(from), after = (uint32_t)strlen(to);
 
-	if (!current_gone && move(path_current, from, to, path_current, PATH_BYTES))
+	if (!current_gone && is_within(path_current, from)) {
 		path_let_go();
+		memmove(path_current + after, path_current + before,
+		        strlen(path_current + before) + 1);
+		memcpy(path_current, to, after);
+	}
 	for (uint32_t i = 0; i < file_count(); i++) {
 		struct open_file *file = file_at(i);
 
-		if (!file->folder || file->gone)
+		if (!moves(file, from))
 			continue;
-		bytes = move(path_kept(file), from, to, kept + kept_bytes, KEPT_BYTES - kept_bytes);
-		if (!bytes)
-			continue;
-		kept_bytes += bytes;
-		path_forget(file);
-		file->folder = kept_bytes - bytes + 1;
+		resize(file->folder - 1, before, after);
+		memcpy(kept + file->folder - 1, to, after);
 	}
 }
 

@@ -16,7 +16,11 @@ int64_t path_keep(struct open_file *file, const char *path);
 const char *path_kept(const struct open_file *file);
 void path_forget(struct open_file *file);
 
-/* A folder was renamed, and so those below it; a folder was removed. */
+/* Whether there is room for the new paths of open folders and of the current one, if a folder is
+ * renamed: 0, -ENAMETOOLONG or -ENOMEM. */
+int64_t path_may_move(const char *from, const char *to);
+
+/* A folder was renamed (path_may_move was 0), and so those below it; a folder was removed. */
 void path_moved(const char *from, const char *to);
 void path_removed(const char *path);
 

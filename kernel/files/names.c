@@ -360,10 +360,13 @@ static int64_t may_rename(const struct found *from, const struct found *to)
 
 static int64_t rename_found(struct found *from, struct found *to)
 {
-	struct open_file *replaced = to->exists && to->qid.path != from->qid.path ?
-		loses_name(to) : NULL;
-	int64_t error = replaced ? hide(to, replaced) : 0;
+	struct open_file *replaced;
+	int64_t error = from->qid.kind & P9_QID_FOLDER ? path_may_move(from->path, to->path) : 0;
 
+	if (error)
+		return error;
+	replaced = to->exists && to->qid.path != from->qid.path ? loses_name(to) : NULL;
+	error = replaced ? hide(to, replaced) : 0;
 	if (error)
 		return error;
 	error = fs_rename(from->mount, from->folder, from->name, to->folder, to->name);

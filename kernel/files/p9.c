@@ -287,13 +287,12 @@ int64_t p9_create(struct p9 *p9, uint32_t fid, const char *name, uint32_t flags,
 	return error;
 }
 
-int64_t p9_read(struct p9 *p9, uint32_t fid, uint64_t offset, void *memory, uint64_t bytes)
+/* One request. */
+static int64_t read_part(struct p9 *p9, uint32_t fid, uint64_t offset, void *memory, uint64_t bytes)
 {
-	uint32_t most = p9->most - READ_HEAD, got;
+	uint32_t got;
 	int64_t error;
 
-	if (bytes > most)
-		bytes = most;
 	begin(P9_READ, fid);
 	put64(offset);
 	put32((uint32_t)bytes);
@@ -302,6 +301,23 @@ int64_t p9_read(struct p9 *p9, uint32_t fid, uint64_t offset, void *memory, uint
 		return error;
 	got = get32();
 	return in.bad || got > bytes ? -EIO : (int64_t)got;
+}
+
+int64_t p9_read(struct p9 *p9, uint32_t fid, uint64_t offset, void *memory, uint64_t bytes)
+{
+	uint64_t most = p9->most - READ_HEAD, done = 0;
+
+	while (done < bytes) {
+		uint64_t asked = bytes - done < most ? bytes - done : most;
+		int64_t got = read_part(p9, fid, offset + done, (uint8_t *)memory + done, asked);
+
+		if (got < 0)
+			return done ? (int64_t)done : got;
+		done += (uint64_t)got;
+		if ((uint64_t)got < asked)
+			break;         /* another request would only report the end again */
+	}
+	return (int64_t)done;
 }
 
 int64_t p9_write(struct p9 *p9, uint32_t fid, uint64_t offset, const void *memory,

@@ -44,7 +44,8 @@ int64_t p9_open(struct p9 *p9, uint32_t fid, uint32_t flags, struct p9_qid *qid)
 int64_t p9_create(struct p9 *p9, uint32_t fid, const char *name, uint32_t flags, uint32_t mode,
                   struct p9_qid *qid);
 
-/* `memory` is read or written without a copy; at most one message's worth. */
+/* `memory` is read or written without a copy. A read returns fewer bytes if there are no more now; a
+ * write at most one message's worth. */
 int64_t p9_read(struct p9 *p9, uint32_t fid, uint64_t offset, void *memory, uint64_t bytes);
 int64_t p9_write(struct p9 *p9, uint32_t fid, uint64_t offset, const void *memory,
                  uint64_t bytes);

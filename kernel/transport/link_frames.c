@@ -42,7 +42,6 @@
 #define SILENT_NS   1000000UL      /* period of polling a card whose interrupts do not arrive */
 #define QUIET_NS    1000000000UL   /* without a region: a node in silence for this long is no longer
                                       needed */
-#define TICK_NS     1500000000UL   /* by then the battery-backed clock has advanced a second */
 #define LIFE_SHIFT  8u              /* a second of the clock is 256 incarnations: failures in
                                        it count up without reaching the next one's */
 #define MOST_NODES  65535u         /* a card's address has 16 bits for the node */
@@ -77,16 +76,11 @@ static void interrupts(bool on)
  * second. So it is later than the one before, even if the board is switched on again at once. */
 static uint32_t incarnation(void)
 {
-	uint64_t deadline, before, wall;
 	uint32_t life;
 
 	if (parameters.incarnation)
 		return parameters.incarnation;
-	deadline = deadline_in(TICK_NS);
-	before = wall = wall_ns();
-	while (wall == before && now_ns() < deadline)
-		wall = wall_ns();
-	life = (uint32_t)(wall / NS_PER_S) << LIFE_SHIFT;
+	life = (uint32_t)wall_next_second() << LIFE_SHIFT;
 	return life ? life : 1u << LIFE_SHIFT;
 }
 
@@ -341,6 +335,14 @@ static void poll_now(void)
 	busy = true;
 	frames_pause(link_frames, 1);
 	leave();
+}
+
+void link_frames_serve(void)
+{
+	if (busy)
+		return;
+	poll_now();
+	set_timer();
 }
 
 void link_frames_arrival(bool computing)

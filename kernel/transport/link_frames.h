@@ -69,6 +69,10 @@ bool link_frames_rest(void);
 /* Once, before the application starts: *calls is margay_start's, in its memory. */
 void link_frames_enter(uint64_t *calls);
 
+/* In a call that takes long without waiting: handles what has come, like an arrival that interrupts
+ * the application. */
+void link_frames_serve(void);
+
 /* Before the application continues after a wait. */
 void link_frames_resume(void);
 

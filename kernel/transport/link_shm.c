@@ -50,7 +50,8 @@ void shm_port_halt(const struct shm_member *self, uint32_t owner)
 	uint64_t until = deadline_in(LOCK_LOOK_NS);
 
 	this_cpu()->waits_for_lock = true;
-	wait_halted(until);
+	ktimer_arm_within(until, LOCK_LOOK_NS); /* halts in a row set it once in that time */
+	wait_halted();
 	this_cpu()->waits_for_lock = false;
 	/* The two nodes may wait for each other's locks, so this one answers here, too. */
 	if (atomic_fetch_and(&node.own->requests, ~REGION_REQUEST_LOCKS) & REGION_REQUEST_LOCKS)
@@ -258,7 +259,7 @@ _Noreturn void link_shm_hold(uint32_t nid)
 	take(view_of(nid));
 	console_line("crash: node %u holds the lock of node %u", node.id, nid);
 	for (;;)
-		wait_halted(NEVER);
+		wait_halted();
 }
 
 /* ---- start ---- */

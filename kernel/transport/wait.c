@@ -45,22 +45,18 @@ static void set_sleeping(uint32_t value)
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
-void wait_halted(uint64_t deadline)
+void wait_halted(void)
 {
 	struct cpu *cpu = this_cpu();
 	bool outermost = !cpu->halted;
-	uint64_t before;
+	uint64_t before = rdtsc();
 
-	ktimer_arm_by(deadline);
-	before = rdtsc();
 	cpu->halted = true;
 	cpu_halt();
 	cpu->halted = !outermost;
 	count(COUNTER_HALTS, 1);
 	if (outermost)
 		count(COUNTER_HALTED_NS, tsc_to_ns(rdtsc()) - tsc_to_ns(before));
-	if (!link_frames && deadline != NEVER)
-		ktimer_arm(NEVER);
 }
 
 static bool spin(bool (*ready)(void *), void *arg, uint64_t until, bool once)
@@ -80,19 +76,26 @@ static bool spin(bool (*ready)(void *), void *arg, uint64_t until, bool once)
 	return false;
 }
 
-/* Halts, unless a frame has come. */
+/* Halts, unless a frame has come. The timer is set at most once, for whatever is due first. */
 static void halt(uint64_t deadline)
 {
+	uint64_t wake = deadline, early = 0, look = deadline_in(LOOK_NS);
+
 	if (link_frames) {
 		if (!link_frames_rest())
 			return;
-		if (link_frames_alarm_at() < deadline)
-			deadline = link_frames_alarm_at();
-		ktimer_arm_within(deadline, EARLY_WAKE_NS);
+		if (link_frames_alarm_at() < wake)
+			wake = link_frames_alarm_at();
+		early = EARLY_WAKE_NS;
 	}
-	if (node.own)
-		ktimer_arm_within(deadline_in(LOOK_NS), LOOK_NS);
-	wait_halted(deadline);
+	if (node.own && look < wake) {
+		wake = look;
+		early = LOOK_NS;
+	}
+	ktimer_arm_within(wake, early);
+	wait_halted();
+	if (!link_frames && deadline != NEVER)
+		ktimer_arm(NEVER);
 	if (node.own && now_ns() - looked >= LOOK_NS) {
 		looked = now_ns();
 		membership_bell();

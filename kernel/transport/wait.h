@@ -44,9 +44,9 @@ void wait_time(uint64_t deadline, const char *what_for);
 /* The same for the application; false if an upcall came first. */
 bool wait_time_or_upcall(uint64_t deadline, const char *what_for);
 
-/* One `sti; hlt; cli`, counted. The caller has set the sleeping flag and looked
- * again. Returns after any interrupt; the timer is armed for `deadline`. */
-void wait_halted(uint64_t deadline);
+/* One `sti; hlt; cli`, counted. The caller has set the sleeping flag, looked again, and set the
+ * timer if the halt must end. Returns after any interrupt. */
+void wait_halted(void);
 
 /* What the node waits for now, or NULL. */
 const char *wait_what_for(void);

@@ -4,7 +4,9 @@
  */
 #include "fake_e1000.h"
 
+#include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "kernel/devices/pci.h"
 #include "kernel/devices/pic.h"
@@ -13,7 +15,8 @@
 
 struct fake fake;
 
-static uint8_t registers[E1000_BYTES] __attribute__((aligned(64)));
+static uint8_t registers[E1000_BYTES] __attribute__((aligned(4096)));
+static void (*before_write)(void);
 
 uint32_t fake_read(uint32_t offset)
 {
@@ -23,6 +26,21 @@ uint32_t fake_read(uint32_t offset)
 void fake_write(uint32_t offset, uint32_t value)
 {
 	*(uint32_t *)(registers + offset) = value;
+}
+
+/* The write is repeated when this returns. */
+static void write_faulted(int signal_number)
+{
+	mprotect(registers, sizeof(registers), PROT_READ | PROT_WRITE);
+	signal(signal_number, SIG_DFL);
+	before_write();
+}
+
+void fake_before_write(void (*then)(void))
+{
+	before_write = then;
+	signal(SIGSEGV, write_faulted);
+	mprotect(registers, sizeof(registers), PROT_READ);
 }
 
 /* ---- the kernel ---- */

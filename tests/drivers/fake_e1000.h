@@ -34,6 +34,9 @@ struct nic *fake_open(enum fake_kind kind, const char **why);
 uint32_t fake_read(uint32_t offset);
 void fake_write(uint32_t offset, uint32_t value);
 
+/* Calls `then` just before the driver's next write of a register. */
+void fake_before_write(void (*then)(void));
+
 /* The card fills the next descriptor, and reports it. False: it has none. */
 bool fake_fill(uint64_t state);
 

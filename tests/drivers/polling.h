@@ -159,7 +159,7 @@ void ktimer_arm_within(uint64_t deadline, uint64_t early)
 }
 void ktimer_arm_by(uint64_t deadline) { is.timer = deadline < is.timer ? deadline : is.timer; }
 uint64_t tsc_to_ns(uint64_t tsc) { return tsc; }
-uint64_t wall_ns(void) { return 0; }
+uint64_t wall_next_second(void) { return 0; }
 void upcall_check_queues(void) { }
 void region_requests_serve(void) { }
 void membership_bell(void) { }

@@ -266,6 +266,14 @@ TEST_CARDS(frames_that_are_not_for_the_node_or_damaged_are_dropped)
 	close_card();
 }
 
+static void sends_interrupt_no_more(void)
+{
+	if (kind == FAKE_82540EM)
+		CHECK_IS(fake_read(REG_MASK), CAUSE_SENT);
+	else
+		CHECK(!(fake_read(REG_VECTORS) & VECTORS_SENT));
+}
+
 TEST_CARDS(full_ring_says_so_and_goes_on)
 {
 	uint32_t given = 0, bytes;
@@ -282,16 +290,36 @@ TEST_CARDS(full_ring_says_so_and_goes_on)
 	CHECK_IS(fake_send(1000, wire, &bytes), given);
 	CHECK_IS(send(given, 3), NIC_OK);
 	CHECK_IS(n_ended, given);
-	if (kind == FAKE_82540EM)
-		CHECK_IS(fake_read(REG_MASK), CAUSE_SENT);
-	else
-		CHECK(!(fake_read(REG_VECTORS) & VECTORS_SENT));
+	sends_interrupt_no_more();
 	CHECK_IS(send(given + 1, 17), NIC_DOWN);
 	CHECK_IS(send(given + 1, 0), NIC_DOWN);
 	CHECK_IS(fake_send(1000, wire, &bytes), 1);
 	poll();
 	for (uint32_t i = 0; i <= given; i++)
 		CHECK_IS(ended[i], 1);
+	close_card();
+}
+
+static void send_all(void)
+{
+	uint32_t bytes;
+
+	fake_send(1000, wire, &bytes);
+}
+
+/* The ring is full, and the card sends all before it is told to interrupt at the end of a send. */
+TEST_CARDS(frames_that_leave_before_their_interrupt_is_on_make_room)
+{
+	uint32_t given = 0;
+
+	open_card();
+	nic->ops->interrupts(nic, 1);
+	while (given < FAKE_RING - 1)
+		CHECK_IS(send(given++, 1), NIC_OK);
+	fake_before_write(send_all);
+	CHECK_IS(send(given, 1), NIC_OK);
+	CHECK_IS(n_ended, given);
+	sends_interrupt_no_more();
 	close_card();
 }
 

@@ -227,7 +227,7 @@ def test_current_folder_that_another_rank_moves(margay, app, tmp_path):
 @pytest.mark.own_link
 @pytest.mark.parametrize("way", ["shm", "virtio"])
 def test_messages_beside_a_file_call(margay, app, way):
-    margay("run", "-n", 2, "--link", way, "--mem", 64, "--no-prefix", app("file_cases"), "beside", 3
+    margay("run", "-n", 2, "--link", way, "--mem", 64, "--no-prefix", app("file_calls"), "beside", 3
            ).ok().prints("^puts came$")
 
 

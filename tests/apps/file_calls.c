@@ -7,11 +7,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE = 120, LINES = 1000, CALLS = 20 };
+enum { LINE = 120, LINES = 1000, MOST_WRITES = 20 };
 
 static char buffer[LINES * LINE];
 
@@ -100,9 +101,9 @@ static void stamps(void)
 	puts("right");
 }
 
-/* aside WRITES: rank 0 writes long texts to its standard output, until puts have arrived during
- * WRITES of them, at most CALLS; rank 1 puts and waits for each ack. */
-static void aside(long writes)
+/* Rank 0 repeats a call until puts have arrived during WANTED of them, for at most MOST calls; rank 1
+ * puts and waits for each ack. Whether that many were reached; false on rank 1. */
+static int serves_during(void (*call)(void), long wanted, int most)
 {
 	struct roles r;
 	volatile uint64_t *word = (volatile uint64_t *)r.in;
@@ -115,20 +116,16 @@ static void aside(long writes)
 	                        PTL_EQ_NONE), PTL_RETAIN);
 	EQUAL(PtlMDBind(r.job.ni, memory(&next, 8, PTL_MD_THRESH_INF, 0, r.own), PTL_RETAIN, &md),
 	      PTL_OK);
-	memset(buffer, '.', sizeof buffer);
-	for (int i = 1; i <= LINES; i++)
-		buffer[i * LINE - 1] = '\n';
 	sync_ranks(&r);
 	if (margay_rank() == 0) {
-		for (int i = 0; i < CALLS && writes > 0; i++) {
+		for (int i = 0; i < most && wanted > 0; i++) {
 			uint64_t before = *word;
 
-			EQUAL(write(1, buffer, sizeof buffer), sizeof buffer);
-			writes -= *word >= before + 2;
+			call();
+			wanted -= *word >= before + 2;
 		}
 		EQUAL(PtlPut(md, PTL_NO_ACK_REQ, margay_process(1), PT, 0, 1, 0, 0), PTL_OK);
 		expect(r.own, PTL_EVENT_SEND_END);
-		puts(writes ? "no puts came" : "puts came");
 	} else {
 		for (; !*word; next++) {
 			EQUAL(PtlPut(md, PTL_ACK_REQ, margay_process(0), PT, 0, 1, 0, 0), PTL_OK);
@@ -137,6 +134,46 @@ static void aside(long writes)
 		}
 	}
 	sync_ranks(&r);
+	return wanted == 0;
+}
+
+static int bytes_fd;
+
+static void read_much(void)
+{
+	static char much[16 << 20];
+
+	EQUAL(pread(bytes_fd, much, sizeof much, 0), sizeof much);
+}
+
+/* beside CALLS: messages come during so many long reads of a file. */
+static void beside(long calls)
+{
+	if (margay_rank() == 0) {
+		bytes_fd = open("bytes", O_RDWR | O_CREAT | O_TRUNC, 0644);
+		EQUAL(ftruncate(bytes_fd, 16 << 20), 0);
+	}
+	if (serves_during(read_much, calls, INT_MAX))
+		puts("puts came");
+	if (margay_rank() == 0) {
+		EQUAL(close(bytes_fd), 0);
+		EQUAL(unlink("bytes"), 0);
+	}
+}
+
+static void write_much(void)
+{
+	EQUAL(write(1, buffer, sizeof buffer), sizeof buffer);
+}
+
+/* aside CALLS: messages come during so many long writes to the standard output. */
+static void aside(long calls)
+{
+	memset(buffer, '.', sizeof buffer);
+	for (int i = 1; i <= LINES; i++)
+		buffer[i * LINE - 1] = '\n';
+	if (serves_during(write_much, calls, MOST_WRITES))
+		puts("puts came");
 }
 
 int main(int argc, char **argv)
@@ -150,6 +187,8 @@ int main(int argc, char **argv)
 		paths();
 	else if (!strcmp(name, "stamps"))
 		stamps();
+	else if (!strcmp(name, "beside"))
+		beside(value);
 	else if (!strcmp(name, "aside"))
 		aside(value);
 	else

@@ -173,48 +173,6 @@ static void moved(const char *outside)
 	}
 }
 
-/* beside CALLS: rank 1 puts and waits for each ack, while rank 0 reads a file in long calls,
- * until puts have arrived during CALLS of them. */
-static void beside(long calls)
-{
-	static char long_buffer[16 << 20];
-	struct roles r;
-	volatile uint64_t *word = (volatile uint64_t *)r.in;
-	ptl_handle_md_t md;
-	uint64_t next = 1;
-
-	open_roles(&r);
-	*word = 0;
-	attach(&r, 1, 0, memory(r.in, 8, PTL_MD_THRESH_INF, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE,
-	                        PTL_EQ_NONE), PTL_RETAIN);
-	EQUAL(PtlMDBind(r.job.ni, memory(&next, 8, PTL_MD_THRESH_INF, 0, r.own), PTL_RETAIN, &md),
-	      PTL_OK);
-	sync_ranks(&r);
-	if (margay_rank() == 0) {
-		int fd = open("bytes", O_RDWR | O_CREAT | O_TRUNC, 0644);
-
-		EQUAL(ftruncate(fd, sizeof long_buffer), 0);
-		while (calls > 0) {
-			uint64_t before = *word;
-
-			EQUAL(pread(fd, long_buffer, sizeof long_buffer, 0), sizeof long_buffer);
-			calls -= *word >= before + 2;
-		}
-		EQUAL(close(fd), 0);
-		EQUAL(unlink("bytes"), 0);
-		EQUAL(PtlPut(md, PTL_NO_ACK_REQ, margay_process(1), PT, 0, 1, 0, 0), PTL_OK);
-		expect(r.own, PTL_EVENT_SEND_END);
-		puts("puts came");
-	} else {
-		for (; !*word; next++) {
-			EQUAL(PtlPut(md, PTL_ACK_REQ, margay_process(0), PT, 0, 1, 0, 0), PTL_OK);
-			expect(r.own, PTL_EVENT_SEND_END);
-			expect(r.own, PTL_EVENT_ACK);
-		}
-	}
-	sync_ranks(&r);
-}
-
 /* killed: a rank writes records until its machine is killed; the others wait for "stop". */
 static void killed(int victim)
 {
@@ -566,8 +524,6 @@ int main(int argc, char **argv)
 		replaced();
 	else if (!strcmp(name, "moved"))
 		moved(text);
-	else if (!strcmp(name, "beside"))
-		beside(value);
 	else if (!strcmp(name, "killed"))
 		killed((int)value);
 	else if (!strcmp(name, "most"))

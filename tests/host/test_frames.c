@@ -264,6 +264,10 @@ static void keep(void *context, uint64_t cookie)
  * the card has finished, and neither a second time. */
 TEST(frames_fail_once)
 {
+	static const struct { int type; int fail; } expected[] = {
+		{ EVENT_SEND_START, NI_OK }, { EVENT_REPLY_START, NI_OK },
+		{ EVENT_REPLY_END, NI_FAIL }, { EVENT_SEND_END, NI_FAIL }, { EVENT_ACK, NI_FAIL },
+	};
 	struct netsim_config network = faults(0, 20);
 	struct link_config config = usual();
 	struct initiator_args args;
@@ -292,7 +296,11 @@ TEST(frames_fail_once)
 	CHECK_IS(status(&s.w, 1, STAT_DROPPED), 0);
 	CHECK_IS(frames_pending(frames), 0);
 	nic->sent = sent;
-	events(&s, 1, s.eq[1], 0, 0);
+	for (unsigned i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		CHECK_IS(next(&s.w, 1, s.eq[1]), expected[i].type);
+		CHECK_IS(s.w.event.ni_fail_type, expected[i].fail);
+	}
+	CHECK_IS(next(&s.w, 1, s.eq[1]), -1);
 	CHECK_IS(fabric_close(&s.fabric), 0);
 	world_drop(&s.w);
 }
@@ -486,7 +494,7 @@ static void brief_puts(uint32_t rate)
 	uint64_t copied;
 	struct scene s;
 	handle_t md;
-	int got = 0;
+	int type, got[2] = { 0 };
 
 	config.check_payload = rate != 0;
 	scene_open(&s, &test_limits, &network, &config);
@@ -499,9 +507,14 @@ static void brief_puts(uint32_t rate)
 		CHECK_IS(fabric_start(&s.fabric, 1, &args), PORTALS_OK);
 	}
 	CHECK(fabric_settle(&s.fabric, LONG_NS));
-	while (next(&s.w, 0, s.eq_in[0]) >= 0)
-		got++;
-	CHECK_IS(got, 200);                             /* START and END of each */
+	while ((type = next(&s.w, 0, s.eq_in[0])) >= 0) {
+		CHECK(type == EVENT_PUT_START || type == EVENT_PUT_END);
+		got[type == EVENT_PUT_END]++;
+	}
+	CHECK_IS(got[0], 100);
+	CHECK_IS(got[1], 100);
+	for (uint64_t at = 0; at < 512; at += 8)
+		CHECK(shows(&s.w, 0, at, 1, 0, 8));
 	CHECK(frames_figures(s.fabric.nodes[1].frames).copied_out > copied);
 	scene_close(&s);
 }

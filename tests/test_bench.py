@@ -83,7 +83,7 @@ GROUPS = {
         f"insn_{way}{share}" for way in ("tx_8B", "rx_8B", "rx_ack")
         for share in ("", *(f"_{share}" for share in SHARES)))),
 }
-MAY_BE_ZERO = re.compile("copied|silent|insn_.*_(buffers|order|call|portals|fences|record)")
+MAY_BE_ZERO = re.compile("copied_(?!MBps)|silent|insn_.*_(buffers|order|call|portals|fences|record)")
 LIMITED = {"shm_put_8B_half_rtt_us": "shm_raw_half_rtt_us",
            "shm_put_sleep_8B_half_rtt_us": "shm_raw_doorbell_half_rtt_us"}
 

@@ -12,6 +12,7 @@ sys.path.insert(0, str(ROOT / "tests" / "bench"))
 
 import fm  # noqa: E402
 import fm_figures  # noqa: E402
+import mpi  # noqa: E402
 from core import Bench  # noqa: E402
 
 pytestmark = pytest.mark.bench
@@ -30,12 +31,14 @@ class Recording(Bench):
 def test_every_curve_is_of_figures_that_are_measured():
     bench = Recording(1, "")
     fm.streams(bench, "shm", "fm.elf", {1: "match1.elf", 2: "match2.elf"})
+    mpi.streams(bench, "mpi.elf", "shm")
     for picture in fm_figures.PICTURES.values():
         for panel in picture.panels:
             for curve in panel.curves:
                 found = [name for name in bench.figures
                          if re.fullmatch(curve.sources[0].pattern, name)]
-                assert len(found) == len(fm.SIZES) or curve.name.startswith("mpi"), curve.name
+                sizes = mpi.STREAMS if curve.name.startswith("mpi") else fm.SIZES
+                assert len(found) == len(sizes), curve.name
 
 
 def test_aims():

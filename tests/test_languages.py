@@ -343,8 +343,7 @@ def opened(processes: list[int], path: str) -> bool:
     return False
 
 
-def test_a_library_that_cannot_be_built(margay, hello):
-    """No network and no source; no space; compilers of two versions."""
+def test_compilers_of_two_versions(margay, hello):
     gcc = hello / "gcc"
     gcc.write_text('#!/bin/sh\n[ "$1" = -dumpfullversion ] && echo 12.9.9 && exit\nexec gcc "$@"\n')
     gcc.chmod(0o755)

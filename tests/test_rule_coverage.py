@@ -75,7 +75,7 @@ def calls_of(program, function: str) -> tuple[str, set[str]]:
     text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", f"--disassemble={function}",
                            str(program)], capture_output=True, text=True, check=True).stdout
     body = text[text.index(f"<{function}>:"):]
-    targets = re.findall(r"\t(?:call|jmp|j\w+) +[0-9a-f]+ <(\w+)(?:\+0x[0-9a-f]+)?>", body)
+    targets = re.findall(r"\t(?:call|jmp|j\w+) +[0-9a-f]+ <([\w.]+)(?:\+0x[0-9a-f]+)?>", body)
     return body, set(targets) - {function}
 
 

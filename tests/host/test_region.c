@@ -90,10 +90,16 @@ TEST(region_too_small)
 	free(none);
 }
 
+static int lies_in(uint64_t offset, uint64_t bytes, uint64_t from, uint64_t to)
+{
+	return offset >= from && offset <= to && bytes <= to - offset;
+}
+
 /* Random headers never make the check read out of bounds or accept places that do not fit. */
 TEST(region_random)
 {
 	uint64_t seed = 7;
+	int taken = 0;
 
 	for (int i = 0; i < 200000; i++) {
 		struct region_header h = good();
@@ -103,11 +109,23 @@ TEST(region_random)
 		words[2 + check_random(&seed) % (sizeof(h) / 8 - 3)] =
 			check_random(&seed) >> check_random(&seed) % 64;
 		if (region_open(&r, &h, MAPPED) == 0) {
-			CHECK(r.slices + r.nodes * r.slice_bytes <= MAPPED);
-			CHECK(r.segment_offset + r.segment_bytes <= r.slice_bytes);
-			CHECK(r.stdin_ring + r.stdin_bytes <= r.slices);
+			uint64_t table = REGION_NODES + r.nodes * sizeof(struct region_node);
+
+			CHECK(r.slice_bytes <= MAPPED);
+			CHECK(lies_in(r.slices, r.nodes * r.slice_bytes, table, MAPPED));
+			CHECK(lies_in(r.block_offset, r.block_bytes, 0, r.slice_bytes));
+			CHECK(lies_in(r.console_offset, r.console_bytes,
+				      r.block_offset + r.block_bytes, r.slice_bytes));
+			CHECK(lies_in(r.segment_offset, r.segment_bytes,
+				      r.console_offset + r.console_bytes, r.slice_bytes));
+			CHECK(lies_in(r.stdin_ring, r.stdin_bytes, table, r.slices));
+			CHECK(r.files <= MAPPED / sizeof(struct region_file));
+			CHECK(lies_in(r.file_table, r.files * sizeof(struct region_file), table,
+				      r.slices));
+			taken++;
 		}
 	}
+	CHECK(taken > 1000);
 }
 
 /* Another kernel overwrites the header of an open region: the addresses in use stay the same. */

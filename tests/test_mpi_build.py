@@ -204,7 +204,9 @@ def test_mpiexec(margay, app, tmp_path):
                    for rank in range(2))
     run = margay("-n", 2, "--allow-run-as-root", app("hello"), "-l", program=TOOLS / "mpiexec").ok()
     assert "[" not in run.stdout, "-l is the application's"
-    margay("-env", "A", "b", "--mca", "btl", "self", "-l", app("hello"), program=TOOLS / "mpiexec").ok()
+    run = margay("-n", 2, "-env", "A", "b", "--mca", "btl", "self", "-l", app("output"), "env", "A",
+                 program=TOOLS / "mpiexec").ok()
+    assert all(run.of_rank(rank) == ["A=b"] for rank in range(2))
 
 
 @pytest.mark.parametrize("words, says", [

@@ -84,9 +84,10 @@ def test_receives_that_find_no_match_entry_stay_in_order(margay, app, over):
 def test_floods(margay, app, over, case, nodes, near, far):
     """More messages than slots, to receivers that sleep or receive in another order."""
     count = near if over == "shm" else far
-    if count:
-        run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("nx_flow"), case, count).ok()
-        assert run.lines == ["done"]
+    if not count:
+        pytest.skip("over shared memory only")
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("nx_flow"), case, count).ok()
+    assert run.lines == ["done"]
 
 
 @pytest.mark.long

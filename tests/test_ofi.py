@@ -105,10 +105,10 @@ def test_atomic_operations(margay, app, over, nodes):
 def test_floods(margay, app, over, case, nodes, near, far):
     """More messages than slots, credit and memory: none is lost or stuck."""
     count = near if over == "shm" else far
-    if count:
-        run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("ofi_flow"), case,
-                     count).ok()
-        assert run.lines == ["done"]
+    if not count:
+        pytest.skip("over shared memory only")
+    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("ofi_flow"), case, count).ok()
+    assert run.lines == ["done"]
 
 
 @OVER

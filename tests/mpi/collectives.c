@@ -470,11 +470,13 @@ static void neighbor_alltoallv(int in_bytes)
 	}
 }
 
+enum { FORMS = 3 };                 /* blocking, nonblocking, persistent */
+
 /* A window of a number at rank 0, to which each rank adds 1 before a barrier. */
 static MPI_Win window;
 
 /* A rank that leaves a barrier sees that all have entered it. */
-static void barrier(void)
+static void barrier(int form)
 {
 	MPI_Request request;
 	uint64_t one = 1;
@@ -484,21 +486,30 @@ static void barrier(void)
 	MPI_Win_lock_all(0, window);
 	MPI_Accumulate(&one, 1, ELEMENT, 0, 0, 1, ELEMENT, MPI_SUM, window);
 	MPI_Win_flush(0, window);
-	if (draw(2)) {
+	switch (form) {
+	case 0:
+		MPI_Barrier(MPI_COMM_WORLD);
+		break;
+	case 1:
 		MPI_Ibarrier(MPI_COMM_WORLD, &request);
 		MPI_Wait(&request, MPI_STATUS_IGNORE);
-	} else {
-		MPI_Barrier(MPI_COMM_WORLD);
+		break;
+	default:
+		MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+		MPI_Start(&request);
+		MPI_Wait(&request, MPI_STATUS_IGNORE);
+		MPI_Request_free(&request);
 	}
 	MPI_Fetch_and_op(NULL, in, ELEMENT, 0, 0, MPI_NO_OP, window);
 	MPI_Win_unlock_all(window);
-	check(0, (uint64_t)(round_now + 1) * size);
-	MPI_Barrier(MPI_COMM_WORLD);        /* only now the next round may add */
+	check(0, (uint64_t)(round_now * FORMS + form + 1) * size);
+	MPI_Barrier(MPI_COMM_WORLD);        /* only now the next barrier's may add */
 }
 
 static void play_round(void)
 {
-	barrier();
+	for (int form = 0; form < FORMS; form++)
+		barrier(form);
 	bcast();
 	gather();
 	gatherv();

@@ -179,6 +179,7 @@ static void exchange(const struct type *type, int count, int elements, int round
 		bytes += abs(type->bytes[i % type->count]);
 	for (int i = 0; i < bytes; i++)
 		from[i] = (char)(i + round);
+	memset(to, 0, sizeof to);
 	MPI_Irecv(to, count, type->type, (rank + size - 1) % size, round, MPI_COMM_WORLD, &request);
 	if (round % 2)
 		MPI_Barrier(MPI_COMM_WORLD);
@@ -189,8 +190,8 @@ static void exchange(const struct type *type, int count, int elements, int round
 		fail("MPI_Get_elements counts wrongly", round);
 	memset(from, 0, sizeof from);
 	MPI_Pack(to, count, type->type, from, sizeof from, &at, MPI_COMM_WORLD);
-	for (int i = 0; i < bytes; i++)
-		if (from[i] != (char)(i + round))
+	for (int i = 0; i < at; i++)
+		if (from[i] != (i < bytes ? (char)(i + round) : 0))
 			fail("a byte is wrong", round);
 }
 

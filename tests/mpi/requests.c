@@ -91,12 +91,25 @@ static void persistent(void)
 	MPI_Request_free(&request);
 }
 
-static void reused(void)
+/* Waits for a started reduction of ones, and clears its result for the next start. */
+static void await_sum(const char *call, MPI_Request *request, int *sum)
 {
-	int out = 1, sum = 0, size;
-	MPI_Request request;
+	int size;
 
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	MPI_Wait(request, MPI_STATUS_IGNORE);
+	if (*sum != size) {
+		printf("MPI_Allreduce_init, %s: %d of %d\n", call, *sum, size);
+		wrong = 1;
+	}
+	*sum = 0;
+}
+
+static void reused(void)
+{
+	int out = 1, sum = 0;
+	MPI_Request request;
+
 	for (int kind = 0; kind < 2; kind++) {
 		if (kind)
 			MPI_Send_init(&out, 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &request);
@@ -108,14 +121,9 @@ static void reused(void)
 		MPI_Allreduce_init(&out, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
 		                   &request);
 		MPI_Start(&request);
-		MPI_Wait(&request, MPI_STATUS_IGNORE);
-		sum *= sum == size;
+		await_sum("MPI_Start", &request, &sum);
 		MPI_Startall(1, &request);
-		MPI_Wait(&request, MPI_STATUS_IGNORE);
-		if (sum != size) {
-			printf("MPI_Allreduce_init: %d of %d\n", sum, size);
-			wrong = 1;
-		}
+		await_sum("MPI_Startall", &request, &sum);
 		MPI_Request_free(&request);
 	}
 }

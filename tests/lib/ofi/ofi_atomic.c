@@ -4,7 +4,7 @@
  */
 #include "ofi.h"
 
-enum { KEY = 9, WORDS = 1024, READ_ONLY = 10 };
+enum { KEY = 9, WORDS = 1024, READ_ONLY = 10, GIVEN = 11 };
 
 static uint64_t region[WORDS];
 static char a;
@@ -190,6 +190,31 @@ static void refused(struct ofi *o)
 	failed(o, &a, FI_EREMOTEIO);
 }
 
+/* All ranks count their tickets in a table of rank 0: each has been given to one of them, once. */
+static void count_tickets(struct ofi *o, const uint64_t *tickets, size_t each)
+{
+	size_t all = each * o->size;
+	uint64_t *given = calloc(all, sizeof(*given));
+	const uint64_t one = 1;
+	struct fid_mr *table;
+
+	OK(fi_mr_reg(o->domain, given, all * sizeof(*given), FI_REMOTE_WRITE, 0, GIVEN, 0, &table,
+		     0));
+	ofi_barrier();
+	for (size_t i = 0; i < each; i++) {
+		CHECK(tickets[i] < all);
+		OK(fi_atomic(o->ep, &one, 1, 0, 0, tickets[i] * sizeof(*given), GIVEN, FI_UINT64,
+			     FI_SUM, &a));
+	}
+	for (size_t i = 0; i < each; i++)
+		done(o, &a, wrote);
+	ofi_barrier();
+	for (size_t i = 0; i < all && o->rank == 0; i++)
+		EQUAL(given[i], 1);
+	OK(fi_close(&table->fid));
+	free(given);
+}
+
 /* All ranks add to words of all ranks: the sums are exact, and each ticket is given once. */
 static void sums(struct ofi *o)
 {
@@ -225,6 +250,7 @@ static void sums(struct ofi *o)
 	EQUAL(region[1], (uint64_t)ROUNDS * o->size);
 	if (o->rank == 0)
 		EQUAL(region[0], (uint64_t)ROUNDS * o->size);
+	count_tickets(o, tickets, ROUNDS);
 }
 
 /* Two writes to one word, without reading completions between them: the second one's value stays

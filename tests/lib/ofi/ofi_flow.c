@@ -65,6 +65,17 @@ static void await_sends(struct ofi *o, long sends)
 		sends -= take(o, &entry);
 }
 
+/* So many sends and as many receives of this rank end, in any order. */
+static void await_both(struct ofi *o, int each)
+{
+	struct fi_cq_tagged_entry entry;
+	int sends = 0;
+
+	for (int i = 0; i < 2 * each; i++)
+		sends += take(o, &entry);
+	EQUAL(sends, each);
+}
+
 /* Receives `each` messages of every rank, from `first` on, one at a time in order, while so many
  * sends of this rank end. */
 static void receive_all(struct ofi *o, int first, int each, long sends)
@@ -120,6 +131,7 @@ static void self(struct ofi *o)
 			sends--;
 		EQUAL(entry.data, i);
 		EQUAL(entry.len, length_of(i));
+		CHECK(!memcmp(in, out + i % 1000, entry.len));
 		i++;
 	}
 	await_sends(o, sends);
@@ -315,21 +327,21 @@ static void receives(struct ofi *o)
 /* Long sends, short ones that ask for acks, short ones that report, writes and reads. */
 static void everything(struct ofi *o)
 {
-	enum { RMA = 250 };
+	enum { RMA = 250, SHORT = 64 };
 	static uint64_t words[RMA], values[RMA], seen[RMA];
+	char *longs = calloc(count, LONG), *shorts = calloc(count, SHORT);
 	struct fi_cq_tagged_entry entry;
-	static char received[1 << 13];
 	long sends = 2L * count, others = 2L * count + 2 * RMA;
 	struct fid_mr *mr;
 
 	OK(fi_mr_reg(o->domain, words, sizeof(words), FI_REMOTE_WRITE | FI_REMOTE_READ, 0, KEY, 0,
 		     &mr, 0));
 	for (int i = 0; i < count; i++)
-		OK(fi_trecv(o->ep, received, 64, 0, o->left, 2, 0, in));
+		OK(fi_trecv(o->ep, shorts + i * SHORT, SHORT, 0, o->left, 2, 0, in));
 	ofi_barrier();
 	for (int i = 0; i < count; i++) {
-		OK(fi_tsend(o->ep, out, LONG, 0, o->right, 1, out));
-		OK(fi_tsend(o->ep, out, 64, 0, o->right, 2, out));
+		OK(fi_tsend(o->ep, out + i % 1000, LONG, 0, o->right, 1, out));
+		OK(fi_tsend(o->ep, out + i % 1000, SHORT, 0, o->right, 2, out));
 	}
 	for (int i = 0; i < RMA; i++) {
 		values[i] = i + 1;
@@ -338,7 +350,7 @@ static void everything(struct ofi *o)
 	}
 	ofi_barrier();
 	for (int i = 0; i < count; i++)
-		OK(fi_trecv(o->ep, in, LONG, 0, o->left, 1, 0, in));
+		OK(fi_trecv(o->ep, longs + i * LONG, LONG, 0, o->left, 1, 0, in));
 	while (sends || others)
 		if (take(o, &entry))
 			sends--;
@@ -346,8 +358,14 @@ static void everything(struct ofi *o)
 			others--;
 	for (int i = 0; i < RMA; i++)
 		EQUAL(seen[i], i + 1);
+	for (int i = 0; i < count; i++) {
+		CHECK(!memcmp(longs + i * LONG, out + i % 1000, LONG));
+		CHECK(!memcmp(shorts + i * SHORT, out + i % 1000, SHORT));
+	}
 	ofi_barrier();
 	OK(fi_close(&mr->fid));
+	free(longs);
+	free(shorts);
 }
 
 /* Length of message i in a stream that uses up credit in steps of all sizes: for each k, k empty
@@ -367,7 +385,8 @@ static void steps(struct ofi *o)
 
 	if (o->rank > 0) {
 		for (int i = 0; i < count; i++)
-			OK(fi_tsenddata(o->ep, out, step_length(i), 0, i, 0, o->rank, out));
+			OK(fi_tsenddata(o->ep, out + i % 1000, step_length(i), 0, i, 0, o->rank,
+					out));
 		await_sends(o, count);
 		return;
 	}
@@ -377,16 +396,17 @@ static void steps(struct ofi *o)
 			EQUAL(take(o, &entry), 0);
 			EQUAL(entry.data, i);
 			EQUAL(entry.len, step_length(i));
+			CHECK(!memcmp(in, out + i % 1000, entry.len));
 		}
 }
 
 /* Inject a message to rank 0. If too many wait for credit, look at completions: there is none. */
-static void inject(struct ofi *o, size_t bytes, int number, uint64_t tag)
+static void inject(struct ofi *o, const char *from, size_t bytes, int number, uint64_t tag)
 {
 	struct fi_cq_tagged_entry entry;
 	ssize_t error;
 
-	while ((error = fi_tinjectdata(o->ep, out, bytes, number, 0, tag)) == -FI_EAGAIN)
+	while ((error = fi_tinjectdata(o->ep, from, bytes, number, 0, tag)) == -FI_EAGAIN)
 		EQUAL(fi_cq_read(o->cq, &entry, 1), -FI_EAGAIN);
 	OK(error);
 }
@@ -398,7 +418,7 @@ static void injects(struct ofi *o)
 
 	for (int i = 0; i < count && o->rank > 0; i++) {
 		fill(out, MOST, i);
-		inject(o, MOST, i, o->rank);
+		inject(o, out, MOST, i, o->rank);
 	}
 	if (o->rank > 0) {   /* it completes after all earlier ones have been sent */
 		OK(fi_tsend(o->ep, in, 0, 0, 0, o->rank, out));
@@ -414,19 +434,25 @@ static void injects(struct ofi *o)
 		}
 }
 
+/* The receive that is posted as number n gets message n, though they need not complete in order. */
 static void memory(struct ofi *o)
 {
 	enum { EACH = 1000, OPEN = 256, OWN = 1 << 20 };
+	static struct {
+		int number;
+		char bytes[EACH];
+	} posted[OPEN], *ended;
 	struct fi_cq_tagged_entry entry;
-	char *came = calloc(1, count);
 
-	for (int i = 0; i < OPEN && o->rank == 0; i++)
-		OK(fi_trecv(o->ep, in, EACH, 0, 1, 0, 0, in));
+	for (int i = 0; i < OPEN && o->rank == 0; i++) {
+		posted[i].number = i;
+		OK(fi_trecv(o->ep, posted[i].bytes, EACH, 0, 1, 0, 0, &posted[i]));
+	}
 	ofi_barrier();
 	if (o->rank == 0)
 		sleep(1);
 	for (int i = 0; i < count && o->rank == 1; i++) {
-		inject(o, EACH, i, 0);
+		inject(o, out + i % 1000, EACH, i, 0);
 		if (i % 1000 == 0) {
 			void *own = malloc(OWN);
 
@@ -440,40 +466,50 @@ static void memory(struct ofi *o)
 	}
 	for (int i = 0; i < count && o->rank == 0; i++) {
 		EQUAL(take(o, &entry), 0);
-		CHECK(entry.data < (uint64_t)count && !came[entry.data]);
-		came[entry.data] = 1;
+		ended = entry.op_context;
+		EQUAL(entry.data, ended->number);
+		EQUAL(entry.len, EACH);
+		CHECK(!memcmp(ended->bytes, out + ended->number % 1000, EACH));
+		ended->number = i + OPEN;
 		if (i + OPEN < count)
-			OK(fi_trecv(o->ep, in, EACH, 0, 1, 0, 0, in));
+			OK(fi_trecv(o->ep, ended->bytes, EACH, 0, 1, 0, 0, ended));
 	}
 	ofi_barrier();
-	free(came);
 }
 
 static void entries(struct ofi *o)
 {
 	enum { POSTED = 12000, ENTRIES = 10120, EACH = 1000 };
-	struct fi_cq_tagged_entry entry;
+	/* The receives for more bytes than come overlap: each message has 8 bytes of its own. */
+	static uint64_t words[POSTED + EACH / 8], values[POSTED];
+	char *received = calloc(count, EACH);
 
 	for (int i = 0; i < POSTED; i++) {
 		EQUAL(o->ep->ops->rx_size_left(o->ep), i < ENTRIES ? ENTRIES - i : 0);
-		OK(fi_trecv(o->ep, in, EACH, 0, o->left, 1, 0, in));
+		OK(fi_trecv(o->ep, &words[i], EACH, 0, o->left, 1, 0, in));
 	}
 	ofi_barrier();
 	for (int i = 0; i < count; i++)
-		OK(fi_tsend(o->ep, out, EACH, 0, o->right, 2, out));
+		OK(fi_tsend(o->ep, out + i % 1000, EACH, 0, o->right, 2, out));
 	for (int i = 0; i < count; i++)
-		OK(fi_trecv(o->ep, in, EACH, 0, o->left, 2, 0, in));
-	for (int i = 0; i < 2 * count; i++)
-		take(o, &entry);
-	for (int i = 0; i < POSTED; i++)
-		OK(fi_tsend(o->ep, out, 8, 0, o->right, 1, out));
-	for (int i = 0; i < 2 * POSTED; i++)
-		take(o, &entry);
+		OK(fi_trecv(o->ep, received + i * EACH, EACH, 0, o->left, 2, 0, in));
+	await_both(o, count);
+	ofi_barrier();                  /* only now the left rank may send the others */
+	for (int i = 0; i < count; i++)
+		CHECK(!memcmp(received + i * EACH, out + i % 1000, EACH));
+	for (uint64_t i = 0; i < POSTED; i++) {
+		values[i] = i + 1;
+		OK(fi_tsend(o->ep, &values[i], 8, 0, o->right, 1, out));
+	}
+	await_both(o, POSTED);
+	CHECK(!memcmp(words, values, sizeof(values)));
+	free(received);
 }
 
 static void unread(struct ofi *o)
 {
 	enum { BATCH = 500, EVERY = 5, TAG = 99 };
+	static int numbers[BATCH];
 	struct fi_cq_tagged_entry entry;
 	long sends = 0;
 
@@ -481,20 +517,23 @@ static void unread(struct ofi *o)
 		int longer = i % EVERY == 0;
 
 		for (int j = 0; j < BATCH && o->rank > 0; j++)
-			OK(fi_trecv(o->ep, in, 8, 0, 0, 1, 0, in));
+			OK(fi_trecv(o->ep, &numbers[j], sizeof(int), 0, 0, 1, 0, in));
 		if (longer && o->rank == 1)
 			OK(fi_trecv(o->ep, in, LONG, 0, 0, TAG, 0, in));
 		ofi_barrier();
 		if (longer && o->rank == 0) {
-			OK(fi_tsend(o->ep, out, LONG, 0, 1, TAG, out));
+			OK(fi_tsend(o->ep, out + i % 1000, LONG, 0, 1, TAG, out));
 			sends++;
 		}
-		for (int j = 0; j < BATCH && o->rank == 0; j++)
+		for (int j = i * BATCH; j < (i + 1) * BATCH && o->rank == 0; j++)
 			for (int rank = 1; rank < o->size; rank++)
-				OK(fi_tinject(o->ep, out, 8, rank, 1));
+				OK(fi_tinject(o->ep, &j, sizeof(j), rank, 1));
 		ofi_barrier();
 		for (int j = BATCH + (longer && o->rank == 1); j > 0 && o->rank > 0; j--)
 			EQUAL(take(o, &entry), 0);
+		for (int j = 0; j < BATCH && o->rank > 0; j++)
+			EQUAL(numbers[j], i * BATCH + j);
+		CHECK(!longer || o->rank != 1 || !memcmp(in, out + i % 1000, LONG));
 	}
 	await_sends(o, sends);
 }
@@ -504,7 +543,7 @@ static void hoard(struct ofi *o)
 	struct fi_cq_tagged_entry entry;
 
 	for (int i = 0; i < count && o->rank > 0; i++)
-		inject(o, i % 1000, i, 1);
+		inject(o, out, i % 1000, i, 1);
 	while (o->rank == 0)
 		EQUAL(fi_cq_read(o->cq, &entry, 1), -FI_EAGAIN);
 }

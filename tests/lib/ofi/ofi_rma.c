@@ -8,7 +8,7 @@ enum { BYTES = 1 << 20, KEY = 77, READ_ONLY = 78, WRITE_ONLY = 79 };
 #define ALL (1ULL << 63 | KEY)          /* another key, of MPICH's form */
 
 static const uint64_t written = FI_RMA | FI_WRITE, fetched = FI_RMA | FI_READ;
-static char region[BYTES], local[BYTES];
+static char region[BYTES], local[BYTES + 1];
 static struct fid_mr *mr, *read_only, *write_only;
 static char a;
 
@@ -53,8 +53,11 @@ static void pieces(struct ofi *o)
 					     { 20000, 5000, KEY } };
 	const struct fi_msg_rma msg = { .msg_iov = iov, .iov_count = 4, .addr = o->right,
 					.rma_iov = remote, .rma_iov_count = 4, .context = &a };
+	static char wanted[10000];      /* the pieces in `local`, and 0 between them */
 
-	fill(local, 10000, 1);
+	fill(local, sizeof(wanted), 1);
+	for (int i = 0; i < 4; i++)
+		memcpy(wanted + ((char *)iov[i].iov_base - local), iov[i].iov_base, iov[i].iov_len);
 	memset(region, 0, BYTES);
 	ofi_barrier();
 	OK(fi_writemsg(o->ep, &msg, FI_DELIVERY_COMPLETE));
@@ -63,16 +66,20 @@ static void pieces(struct ofi *o)
 	CHECK(!memcmp(region + 50, local, 5) && !memcmp(region + 70, local + 5, 5));
 	CHECK(!memcmp(region + 75, local + 200, 3) && !memcmp(region + 20000, local + 203, 4997));
 	CHECK(!memcmp(region + 24997, local + 9000, 3) && region[25000] == 0);
-	memset(local, 0, 10000);
+	memset(local, 0, sizeof(wanted));
 	OK(fi_readmsg(o->ep, &msg, 0));
 	done(o, &a, fetched);
-	CHECK(is_filled(local, 10, 1) && local[10] == 0 && local[5200] == 0);
-	CHECK(!memcmp(region + 20000, local + 203, 4997));
+	CHECK(!memcmp(local, wanted, sizeof(wanted)));
 	OK(fi_writev(o->ep, iov, 0, 4, o->right, 100000, KEY, &a));
 	done(o, &a, written);
+	ofi_barrier();
+	CHECK(region[99999] == 0 && !memcmp(region + 100000, wanted, 10));
+	CHECK(!memcmp(region + 100010, wanted + 200, 5000));
+	CHECK(!memcmp(region + 105010, wanted + 9000, 3) && region[105013] == 0);
+	memset(local, 0, sizeof(wanted));
 	OK(fi_readv(o->ep, iov, 0, 4, o->right, 100000, KEY, &a));
 	done(o, &a, fetched);
-	CHECK(is_filled(local, 10, 1));
+	CHECK(!memcmp(local, wanted, sizeof(wanted)));
 }
 
 static void injected(struct ofi *o)
@@ -102,7 +109,7 @@ static void refused(struct ofi *o)
 	} wrong[] = {
 		{ 0, 12345, 8, 1, 1 }, { BYTES - 4, KEY, 8, 1, 1 }, { BYTES, KEY, 1, 1, 1 },
 		{ ~7ULL, KEY, 16, 1, 1 }, { 0, READ_ONLY, 8, 0, 1 }, { 0, WRITE_ONLY, 8, 1, 0 },
-		{ 0, KEY, BYTES + 1, 0, 0 },
+		{ 0, KEY, BYTES + 1, 1, 1 },
 	};
 	struct iovec iov = { local, 8 };
 	struct fi_rma_iov remote = { 0, 9, KEY };
@@ -110,7 +117,7 @@ static void refused(struct ofi *o)
 				  .rma_iov = &remote, .rma_iov_count = 1 };
 
 	memset(region, 3, BYTES);
-	memset(local, 4, BYTES);
+	memset(local, 4, sizeof(local));
 	ofi_barrier();
 	for (unsigned int i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		if (wrong[i].write) {
@@ -127,6 +134,7 @@ static void refused(struct ofi *o)
 	ofi_barrier();
 	for (int i = 0; i < BYTES; i++)
 		CHECK(region[i] == 3 && local[i] == 4);
+	CHECK(local[BYTES] == 4);
 	EQUAL(fi_write(o->ep, local, 8, 0, o->right, 0, 1ULL << 53, &a), -FI_EINVAL);
 	EQUAL(fi_read(o->ep, local, 8, 0, o->size, 0, KEY, &a), -FI_EADDRNOTAVAIL);
 	EQUAL(fi_write(o->ep, (void *)0x10, 8, 0, o->right, 0, KEY, &a), -FI_EFAULT);

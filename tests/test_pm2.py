@@ -183,8 +183,12 @@ def test_a_mistake_ends_the_job(margay, app, what, says):
 def test_examples(margay, app, over, nodes):
     run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("pm2_queens"), 8).ok()
     assert run.lines == [f"8 queens: 92 ways, 42 calls on {nodes} nodes"]
-    run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("pm2_balance"), 12).ok()
-    run.prints(r"^12 threads, \d moved: the sum is 266689391$")
+    for _ in range(5 if nodes > 1 else 1):      # on a busy host all may end before they move
+        run = margay("run", *LINKS[over], "-n", nodes, "--no-prefix", app("pm2_balance"), 12).ok()
+        moved = int(run.prints(r"^12 threads, (\d) moved: the sum is 266689391$")[1])
+        if moved:
+            break
+    assert (moved > 0) == (nodes > 1)
 
 
 def test_example_usage(margay, app):

@@ -420,20 +420,29 @@ TEST(rule22_failed_delivery_ends)
 	world_close(&w);
 }
 
+/* The descriptor accepts a put and a get. Neither fits a kind that is not a request. */
 TEST_PATHS(message_of_unknown_kind_is_dropped)
 {
 	struct world w;
 	struct message m = request(MESSAGE_PUT, 1, 0, 5, 8);
+	handle_t me;
 
 	world_open(&w, &test_limits);
+	me = new_me(&w, 0, 5);
+	attach(&w, 0, me, memory(0, 64, MD_OP_PUT | MD_OP_GET | MD_MANAGE_REMOTE, EQ_NONE),
+	       UNLINK_NEVER);
 	for (int operation = 0; operation < 256; operation++) {
-		if ((operation >= MESSAGE_PUT && operation <= MESSAGE_REPLY) ||
-		    operation == MESSAGE_BARRIER)
+		if (operation == MESSAGE_BARRIER ||
+		    (operation >= MESSAGE_PUT && operation <= MESSAGE_FETCH_ATOMIC))
 			continue;
 		m.operation = (uint8_t)operation;
 		CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_DROPPED);
 	}
-	CHECK_IS(status(&w, 0, STAT_DROPPED), 251);
+	CHECK_IS(status(&w, 0, STAT_DROPPED), 248);
+	CHECK(shows(&w, 0, 0, 0, 0, 64));
+	m.operation = MESSAGE_PUT;
+	CHECK_IS(arrives(&w, 0, m, 0, 0), DELIVER_OK);
+	remove_me(&w, 0, me);
 	world_close(&w);
 }
 

@@ -13,7 +13,7 @@ static unsigned next;
 static unsigned volatile done;          /* handlers that have ended */
 static unsigned wanted;                 /* how many must end in all */
 static unsigned char source[SIZE], got[SIZE];
-static ptl_sr_value_t inline_bytes;     /* PTL_SR_INLINE */
+static ptl_sr_value_t inline_bytes;     /* PTL_SR_INLINE: all ones over shared memory */
 
 /* Receives until it fails: a message of `unreadable` in parts. A barrier may run it, before the case
  * begins here. */
@@ -103,11 +103,10 @@ static void late(void)
 	extract_until(&done, wanted);
 }
 
-/* The kernel finds the end of memory behind many packets (over shared memory: a copy faults). */
+/* The kernel finds the end of memory behind many packets. Only over shared memory: over cards the
+ * library copies, and the process faults. */
 static void unreadable(void)
 {
-	if (inline_bytes < SIZE)
-		return;
 	for (int i = 0; i < 2 * FM_STREAMS; i++)
 		FAILS(FM_send(next, READS, source, 1u << 30), EFAULT);
 	wanted += 2 * FM_STREAMS;
@@ -132,6 +131,6 @@ int main(void)
 	OK(FM_register(IGNORES, ignores));
 	OK(FM_register(ANSWERS, answers));
 	OK(FM_register(PLAIN, plain));
-	RUN_CASES(cases);
+	run_cases(cases, sizeof(cases) / sizeof(cases[0]) - (inline_bytes < SIZE));
 	return 0;
 }

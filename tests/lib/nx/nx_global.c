@@ -12,8 +12,8 @@ static long me, ranks;
 /* This rank's elements, and the result of the operation over all ranks. */
 #define OPERATION(call, type, mine, all) do { \
 	static type x[MOST], work[MOST]; \
-	for (long n = 0; n <= MOST; n = n ? n * 11 + 7 : 1) { \
-		long count = n < MOST ? n : MOST; \
+	for (long n = 0, count = 0; count < MOST; n = n ? n * 11 + 7 : 1) { \
+		count = n < MOST ? n : MOST; \
 		for (long i = 0; i < count; i++) { \
 			long r = me; \
 			(void)r; \

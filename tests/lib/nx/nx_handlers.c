@@ -33,10 +33,11 @@ static void received(void)
 
 	for (int early = 0; early < 2; early++)
 		for (int i = 0; i < 5; i++) {
-			long bytes = sizes[i];
+			long bytes = sizes[i], seed = 10 * i + early;
 
 			calls = 0;
-			fill(out, (size_t)bytes, (uint32_t)me);
+			fill(out, (size_t)bytes, (uint32_t)(me + seed));
+			memset(in, 0, sizeof(in));
 			if (early) {
 				msgignore(isend(3, out, bytes, right, 0));
 				cprobe(3);
@@ -50,7 +51,7 @@ static void received(void)
 			EQUAL(got_type, 3);
 			EQUAL(got_count, bytes);
 			EQUAL(got_node, left);
-			CHECK(is_filled(in, (size_t)bytes, (uint32_t)left));
+			CHECK(is_filled(in, (size_t)bytes, (uint32_t)(left + seed)));
 			gsync();
 		}
 	passed("received");
@@ -62,19 +63,23 @@ static void sent(void)
 
 	for (int i = 0; i < 2; i++, bytes = MOST) {
 		calls = 0;
+		memset(in, 0, sizeof(in));
 		id = irecv(3, in, MOST);
-		fill(out, (size_t)bytes, (uint32_t)me);
+		fill(out, (size_t)bytes, (uint32_t)(me + 10 * i));
 		hsend(3, out, bytes, right, 0, note);
 		wait_for(1);
 		EQUAL(got_count, bytes);
 		EQUAL(got_node, me);
 		msgwait(id);
+		CHECK(is_filled(in, (size_t)bytes, (uint32_t)(left + 10 * i)));
 		calls = 0;
+		memset(in, 0, sizeof(in));
+		fill(out, (size_t)bytes, (uint32_t)(me + 10 * i + 1));
 		hsendrecv(3, out, bytes, right, 0, 3, in, MOST, note);
 		wait_for(1);
 		EQUAL(got_count, bytes);
 		EQUAL(got_node, left);
-		CHECK(is_filled(in, (size_t)bytes, (uint32_t)left));
+		CHECK(is_filled(in, (size_t)bytes, (uint32_t)(left + 10 * i + 1)));
 		gsync();
 	}
 	passed("sent");

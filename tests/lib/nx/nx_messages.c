@@ -47,19 +47,22 @@ static void blocking(void)
 static void posted(void)
 {
 	long ids[SIZES], sends[SIZES], done;
+	const size_t part = MOST / SIZES;
 
+	memset(in, 0, sizeof(in));
 	for (size_t i = 0; i < SIZES; i++)
-		ids[i] = irecv(TYPE + (long)i, in + i * (MOST / SIZES), MOST / SIZES);
+		ids[i] = irecv(TYPE + (long)i, in + i * part, part);
 	gsync();
-	fill(out, MOST / SIZES, (uint32_t)me);
-	for (size_t i = 0; i < SIZES; i++)
-		sends[i] = isend(TYPE + (long)i, out, MOST / SIZES, right, 0);
+	for (size_t i = 0; i < SIZES; i++) {
+		fill(out + i * part, part, (uint32_t)me + (uint32_t)i);
+		sends[i] = isend(TYPE + (long)i, out + i * part, part, right, 0);
+	}
 	for (size_t i = SIZES; i-- > 0;) {
 		while (!(done = msgdone(ids[i])))
 			flick();
 		EQUAL(infotype(), TYPE + (long)i);
-		EQUAL(infocount(), MOST / SIZES);
-		CHECK(is_filled(in + i * (MOST / SIZES), MOST / SIZES, (uint32_t)left));
+		EQUAL(infocount(), part);
+		CHECK(is_filled(in + i * part, part, (uint32_t)left + (uint32_t)i));
 		FAILS(_msgdone(ids[i]), EQMID);
 	}
 	for (size_t i = 0; i < SIZES; i++)
@@ -138,14 +141,15 @@ static void forced(void)
 	EQUAL(iprobe(-1), 0);
 	EQUAL(iprobe(NX_FORCE_TYPE + 7), 0);
 	for (size_t i = 0; i < SIZES; i++) {
+		memset(in, 0, sizeof(in));
 		id = irecv(NX_FORCE_TYPE + 7, in, MOST);
-		fill(out, (size_t)sizes[i], (uint32_t)me);
+		fill(out, (size_t)sizes[i], (uint32_t)(me + sizes[i]));
 		gsync();
 		csend(NX_FORCE_TYPE + 7, out, sizes[i], right, 0);
 		msgwait(id);
 		EQUAL(infotype(), NX_FORCE_TYPE + 7);
 		EQUAL(infocount(), sizes[i]);
-		CHECK(is_filled(in, (size_t)sizes[i], (uint32_t)left));
+		CHECK(is_filled(in, (size_t)sizes[i], (uint32_t)(left + sizes[i])));
 	}
 	id = irecv(-1, &any, 1);
 	gsync();
@@ -159,32 +163,38 @@ static void forced(void)
 static void exchanged(void)
 {
 	for (size_t i = 0; i < SIZES; i++) {
-		long id;
+		long id, seed = (long)i;
 
-		fill(out, (size_t)sizes[i], (uint32_t)me);
+		fill(out, (size_t)sizes[i], (uint32_t)(me + seed));
+		memset(in, 0, sizeof(in));
 		EQUAL(csendrecv(TYPE, out, sizes[i], right, 0, TYPE, in, MOST), sizes[i]);
-		CHECK(is_filled(in, (size_t)sizes[i], (uint32_t)left));
+		CHECK(is_filled(in, (size_t)sizes[i], (uint32_t)(left + seed)));
+		seed += 100;
+		fill(out, (size_t)sizes[i], (uint32_t)(me + seed));
+		memset(in, 0, sizeof(in));
 		id = isendrecv(TYPE + 1, out, sizes[i], left, 0, TYPE + 1, in, MOST);
 		msgwait(id);
 		EQUAL(infocount(), sizes[i]);
 		EQUAL(infonode(), right);
-		CHECK(is_filled(in, (size_t)sizes[i], (uint32_t)right));
+		CHECK(is_filled(in, (size_t)sizes[i], (uint32_t)(right + seed)));
 	}
 	passed("exchanged");
 }
 
-/* Each rank sends to all others at once. */
+/* Each rank sends to all others at once; of long messages, its part of `in`. */
 static void broadcast(void)
 {
+	const long part = MOST / ranks;
+
 	for (size_t i = 0; i < SIZES; i++) {
-		static char from[64][MOST / 64];
-		long bytes = sizes[i] < MOST / 64 ? sizes[i] : MOST / 64, id, info[8];
+		long bytes = sizes[i] < part ? sizes[i] : part, seed = (long)i, id, info[8];
 		static long ids[64];
 
-		fill(out, (size_t)bytes, (uint32_t)me);
+		fill(out, (size_t)bytes, (uint32_t)(me + seed));
+		memset(in, 0, sizeof(in));
 		for (long rank = 0; rank < ranks; rank++)
 			if (rank != me)
-				ids[rank] = irecvx(TYPE, from[rank], bytes, rank, -1, info);
+				ids[rank] = irecvx(TYPE, in + rank * part, bytes, rank, -1, info);
 		id = isend(TYPE, out, bytes, -1, 0);
 		for (long rank = 0; rank < ranks; rank++) {
 			if (rank == me)
@@ -193,15 +203,18 @@ static void broadcast(void)
 			EQUAL(info[0], TYPE);
 			EQUAL(info[1], bytes);
 			EQUAL(info[2], rank);
-			CHECK(is_filled(from[rank], (size_t)bytes, (uint32_t)rank));
+			CHECK(is_filled(in + rank * part, (size_t)bytes, (uint32_t)(rank + seed)));
 		}
 		msgwait(id);
 		gsync();
+		fill(out, (size_t)bytes, (uint32_t)(seed + 100));
+		memset(in, 0, sizeof(in));
 		if (me == 0)
 			csend(TYPE, out, bytes, -1, 0);
 		else
 			crecvx(TYPE, in, bytes, 0, 0, info);
-		CHECK(me == 0 || (info[2] == 0 && is_filled(in, (size_t)bytes, 0)));
+		CHECK(me == 0 || (info[2] == 0 &&
+				  is_filled(in, (size_t)bytes, (uint32_t)(seed + 100))));
 	}
 	passed("broadcast");
 }

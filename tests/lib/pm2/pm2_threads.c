@@ -396,22 +396,48 @@ static void c_library(void)
 		EQUAL(pm2_thread_join(names[i], NULL), PM2_OK);
 }
 
+/* A rounding mode, and quotients in it: of SSE registers, and of the x87's. No two modes agree in
+ * all three of a kind. */
+struct rounding {
+	int mode;
+	double third, tenth, minus_third;
+	long double long_third, long_seventh, long_minus_third;
+};
+
+#define THIRD         0x1.5555555555555p-2
+#define THIRD_UP      0x1.5555555555556p-2
+#define TENTH         0x1.9999999999999p-4
+#define TENTH_UP      0x1.999999999999ap-4
+#define LONG_THIRD    0xa.aaaaaaaaaaaaaaap-5L
+#define LONG_THIRD_UP 0xa.aaaaaaaaaaaaaabp-5L
+#define SEVENTH       0x9.249249249249249p-6L
+#define SEVENTH_UP    0x9.24924924924924ap-6L
+
 static void *rounds(void *argument)
 {
-	static const int modes[] = { FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO };
-	int mode = modes[(intptr_t)argument];
-	volatile double one = 1, three = 3;
-	double first;
+	static const struct rounding modes[] = {
+		{ FE_TONEAREST, THIRD, TENTH_UP, -THIRD, LONG_THIRD_UP, SEVENTH, -LONG_THIRD_UP },
+		{ FE_UPWARD, THIRD_UP, TENTH_UP, -THIRD, LONG_THIRD_UP, SEVENTH_UP, -LONG_THIRD },
+		{ FE_DOWNWARD, THIRD, TENTH, -THIRD_UP, LONG_THIRD, SEVENTH, -LONG_THIRD_UP },
+		{ FE_TOWARDZERO, THIRD, TENTH, -THIRD, LONG_THIRD, SEVENTH, -LONG_THIRD },
+	};
+	const struct rounding *wanted = &modes[(intptr_t)argument];
+	volatile double one = 1, three = 3, ten = 10;
+	volatile long double long_one = 1, long_three = 3, seven = 7;
 
 	EQUAL(fegetround(), FE_TONEAREST);
-	fesetround(mode);
-	first = one / three;
+	fesetround(wanted->mode);
 	for (int i = 0; i < 100000; i++) {
 		if (i % 1000 == 0)
 			pm2_yield();
-		CHECK(one / three == first);
+		CHECK(one / three == wanted->third);
+		CHECK(one / ten == wanted->tenth);
+		CHECK(-one / three == wanted->minus_third);
+		CHECK(long_one / long_three == wanted->long_third);
+		CHECK(long_one / seven == wanted->long_seventh);
+		CHECK(-long_one / long_three == wanted->long_minus_third);
 	}
-	EQUAL(fegetround(), mode);
+	EQUAL(fegetround(), wanted->mode);
 	return NULL;
 }
 

@@ -4,11 +4,13 @@
  * Each rank owns areas that it exports and unexports at random; all may import them. Every rank has
  * its own part of each area, and a model of what it has written there. In a round it imports,
  * unimports and sends at random offsets and sizes, by all calls. At the end of a round each writer
- * sends the checksum of its model to the owner, which compares it with the area.
+ * sends the checksums of its models to the owner, which compares them with its areas, and how many
+ * sends of it have had a notification in all: so many times the owner's handler must have run.
  */
 #include "vmmc_test.h"
 
-enum { AREAS = 3, PART = 6000, MOST_RANKS = 8, STEPS = 60, BUFFER = PART };
+enum { AREAS = 3, PART = 6000, MOST_RANKS = 8, STEPS = 60, BUFFER = PART,
+       HANG_MS = 60000 };
 
 struct mine {
 	vmmc_export_t exported;
@@ -20,11 +22,17 @@ struct theirs {
 	char model[PART];
 };
 
+struct report {
+	uint64_t sums[AREAS];            /* of the writer's models of the owner's areas */
+	uint64_t notifications;          /* sent by the writer to the owner since the start */
+};
+
 static int rank, size;
 static struct mine mine[AREAS];
 static struct theirs theirs[MOST_RANKS][AREAS];
-static uint64_t sums[MOST_RANKS * AREAS];        /* exported: the writers' checksums */
-static volatile uint32_t notified;
+static struct report reports[MOST_RANKS];        /* exported: one of each writer */
+static uint64_t notifies[MOST_RANKS];            /* notifications sent, by owner */
+static volatile uint64_t notified[MOST_RANKS];   /* notifications handled, by sender */
 static uint64_t seed;
 
 static uint64_t sum_of(const char *bytes)
@@ -38,9 +46,9 @@ static uint64_t sum_of(const char *bytes)
 
 static void on_message(void *argument, int sender, size_t offset, size_t bytes)
 {
-	if (argument != &notified || offset / PART != (size_t)sender || bytes > PART)
+	if (argument != notified || offset / PART != (size_t)sender || bytes > PART)
 		margay_end_job(3);
-	notified++;
+	notified[sender]++;
 }
 
 static const char *name_of(int area)
@@ -62,7 +70,7 @@ static void open_areas(void)
 		if (next_random(&seed) % 8)
 			OK(vmmc_export(name_of(a), mine[a].bytes, (size_t)size * PART, NULL, 0,
 			               next_random(&seed) % 2 ? VMMC_SPIN : 0, on_message,
-			               (void *)&notified, &mine[a].exported));
+			               (void *)notified, &mine[a].exported));
 	}
 }
 
@@ -108,33 +116,45 @@ static void send_some(void)
 		OK(vmmc_send(buffer, t->proxy + (size_t)rank * PART + at, bytes, flags,
 		             flags & VMMC_ASYNC ? &done : NULL));
 		OK(vmmc_wait_send(&done));
+		notifies[r] += (flags & VMMC_NOTIFY) != 0;
 		memcpy(t->model + at, buffer, bytes);
 	}
 }
 
-static void compare(vmmc_proxy_t *sums_of)
+static int all_handled(void *argument)
 {
-	for (int r = 0; r < size; r++)
-		for (int a = 0; a < AREAS; a++) {
-			uint64_t sum = sum_of(theirs[r][a].model);
+	int writer = *(int *)argument;
 
+	return notified[writer] >= reports[writer].notifications;
+}
+
+static void compare(vmmc_proxy_t *reports_of)
+{
+	for (int r = 0; r < size; r++) {
+		struct report report = { .notifications = notifies[r] };
+
+		for (int a = 0; a < AREAS; a++) {
+			report.sums[a] = sum_of(theirs[r][a].model);
 			if (theirs[r][a].proxy)
 				OK(vmmc_fence(theirs[r][a].proxy));
-			OK(SendMsg(&sum, sums_of[r] + ((size_t)rank * AREAS + (size_t)a) * sizeof sum,
-			           sizeof sum));
 		}
+		OK(SendMsg(&report, reports_of[r] + (size_t)rank * sizeof report, sizeof report));
+	}
 	for (int r = 0; r < size; r++)
-		OK(vmmc_fence(sums_of[r]));
+		OK(vmmc_fence(reports_of[r]));
 	OK(vmmc_barrier());
-	for (int w = 0; w < size; w++)
+	for (int w = 0; w < size; w++) {
 		for (int a = 0; a < AREAS; a++)
-			CHECK(sums[w * AREAS + a] == sum_of(mine[a].bytes + (size_t)w * PART));
+			CHECK(reports[w].sums[a] == sum_of(mine[a].bytes + (size_t)w * PART));
+		OK(vmmc_wait_until(all_handled, &w, -1, HANG_MS));
+		EQUAL(notified[w], reports[w].notifications);
+	}
 	OK(vmmc_barrier());
 }
 
 int main(int argc, char **argv)
 {
-	vmmc_proxy_t sums_of[MOST_RANKS];
+	vmmc_proxy_t reports_of[MOST_RANKS];
 	vmmc_export_t exported;
 	int rounds;
 
@@ -147,15 +167,15 @@ int main(int argc, char **argv)
 	OK(vmmc_init());
 	for (int a = 0; a < AREAS; a++)
 		CHECK((mine[a].bytes = calloc((size_t)size, PART)));
-	OK(vmmc_export("sums", sums, sizeof sums, NULL, 0, 0, NULL, NULL, &exported));
+	OK(vmmc_export("reports", reports, sizeof reports, NULL, 0, 0, NULL, NULL, &exported));
 	for (int r = 0; r < size; r++)
-		OK(vmmc_import(r, "sums", FOR_EVER, &sums_of[r], NULL));
+		OK(vmmc_import(r, "reports", FOR_EVER, &reports_of[r], NULL));
 	for (int round = 0; round < rounds; round++) {
 		open_areas();
 		OK(vmmc_barrier());
 		change_imports();
 		send_some();
-		compare(sums_of);
+		compare(reports_of);
 	}
 	OK(vmmc_fini());
 	if (rank == 0)

@@ -61,6 +61,22 @@ int *calc_sum_1_svc(int *value, struct svc_req *request)
 	return &batched;
 }
 
+/* What a caller's numbers make in their order: other orders, fewer or more calls make another. */
+static int ordered(int before, int number)
+{
+	return (int)((unsigned)before * 31 + (unsigned)number);
+}
+
+int *calc_order_1_svc(int *number, struct svc_req *request)
+{
+	static int made[MOST_RANKS];
+	int *mine = &made[svc_vmmc_caller()];
+
+	(void)request;
+	*mine = ordered(*mine, *number);
+	return mine;
+}
+
 int *calc_sum_3_svc(int *value, struct svc_req *request)
 {
 	static int result;
@@ -262,22 +278,32 @@ static void timeouts(void)
 	values();
 }
 
-/* Calls without answers are carried out in order, before one with an answer. So are calls that do
- * not wait for their answers: they wait until they can be sent, as those of libtirpc do. */
+/* Calls without answers are carried out once and in order, before one with an answer. So are calls
+ * that do not wait for their answers: they wait until they can be sent, as those of libtirpc do. */
 static void batches(void)
 {
-	int one = 1, before = *calc_sum_1(&(int){ 0 }, client), after, sum;
+	enum { CALLS = 100 };
+	int number = 7, wanted = ordered(0, number), answer, *got;
 
-	for (int i = 0; i < 100; i++)
-		EQUAL(clnt_call(client, CALC_SUM, (xdrproc_t)xdr_int, (char *)&one,
-		                (xdrproc_t)xdr_int, (char *)&sum, (struct timeval){ 0 }),
-		      RPC_TIMEDOUT);
-	for (int i = 0; i < 100; i++)
-		EQUAL(clnt_call(client, CALC_SUM, (xdrproc_t)xdr_int, (char *)&one, NULL, NULL,
-		                (struct timeval){ 0 }), RPC_SUCCESS);
+	got = calc_order_1(&number, client);
+	CHECK(got);
+	EQUAL(*got, wanted);
+	for (int i = 0; i < 2 * CALLS; i++) {
+		number = i * i % 1009;
+		wanted = ordered(wanted, number);
+		if (i < CALLS)
+			EQUAL(clnt_call(client, CALC_ORDER, (xdrproc_t)xdr_int, (char *)&number,
+			                (xdrproc_t)xdr_int, (char *)&answer, (struct timeval){ 0 }),
+			      RPC_TIMEDOUT);
+		else
+			EQUAL(clnt_call(client, CALC_ORDER, (xdrproc_t)xdr_int, (char *)&number, NULL,
+			                NULL, (struct timeval){ 0 }), RPC_SUCCESS);
+	}
 	/* The procedure answers these too; the answers are ignored. */
-	after = *calc_sum_1(&(int){ 0 }, client);
-	CHECK(after >= before + 200);
+	number = 9;
+	got = calc_order_1(&number, client);
+	CHECK(got);
+	EQUAL(*got, ordered(wanted, number));
 }
 
 static void authentication(void)

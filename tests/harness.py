@@ -78,6 +78,15 @@ class Run:
         assert found, f"standard output lacks /{pattern}/\n{self.describe()}"
         return found
 
+    def broken(self, victims: set[int], link: str) -> set[int]:
+        """The ranks that have lost Portals because a victim died while it held the lock of their
+        block: calls fail with PTL_FAIL. Over shared memory only, and a node holds one lock at a
+        time."""
+        found = {int(rank) for rank in re.findall(r"^\[(\d+)\] .*: PTL_FAIL$", self.stderr, re.M)}
+        assert not found or link == "shm", f"PTL_FAIL over {link}\n{self.describe()}"
+        assert len(found) <= len(victims) and not found & victims, self.describe()
+        return found
+
     def describe(self, last: int = 25) -> str:
         def tail(text: str) -> str:
             rows = text.splitlines()
@@ -92,7 +101,7 @@ class Live:
     """A run in progress: wait for its lines, signal it, end it."""
 
     def __init__(self, args: list[str], stdin: bytes | None, env: dict[str, str], cwd: Path,
-                 own: Path, pass_fds: tuple[int, ...] = ()) -> None:
+                 own: Path, pass_fds: tuple[int, ...] = (), more_input: bool = False) -> None:
         self.command = args
         self.tag = f"{TAG}={uuid.uuid4().hex}"
         self.scratch = own / f"tmp-{self.tag[-8:]}"
@@ -104,6 +113,7 @@ class Live:
             cwd=cwd, start_new_session=True, pass_fds=pass_fds,
             env={**os.environ, "TMPDIR": str(self.scratch), "XDG_RUNTIME_DIR": str(self.scratch),
                  **env, name: value})
+        self.more_input = more_input
         self.out = bytearray()
         self.err = bytearray()
         self.news = threading.Condition()
@@ -138,7 +148,8 @@ class Live:
         try:
             if data:
                 self.process.stdin.write(data)
-            self.process.stdin.close()
+            if not self.more_input:
+                self.process.stdin.close()
         except BrokenPipeError:
             pass
 
@@ -222,6 +233,10 @@ class Live:
             except ProcessLookupError:
                 pass
         self.process.wait()
+        if self.more_input:
+            self.writer.join()
+            with suppress(BrokenPipeError):
+                self.process.stdin.close()
 
 
 class Margay:
@@ -239,12 +254,14 @@ class Margay:
 
     def start(self, *args: object, input: bytes | str | None = None,
               env: dict[str, str] | None = None, cwd: Path | None = None,
-              program: Path = MARGAY, pass_fds: tuple[int, ...] = ()) -> Live:
+              program: Path = MARGAY, pass_fds: tuple[int, ...] = (),
+              more_input: bool = False) -> Live:
+        """With `more_input` standard input does not end after `input`."""
         data = input.encode() if isinstance(input, str) else input
         if self.link != "shm" and args[:1] == ("run",) and "--link" not in args:
             args = ("run", "--link", self.link, *args[1:])
         live = Live([str(program), *map(str, args)], data, env or {}, cwd or self.cwd, self.cwd,
-                    pass_fds)
+                    pass_fds, more_input)
         self.live.append(live)
         return live
 

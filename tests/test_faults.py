@@ -11,6 +11,9 @@ pytestmark = pytest.mark.faults
 SEGV, FPE, ILL, TRAP, ABRT, TERM = (
     signal.SIGSEGV, signal.SIGFPE, signal.SIGILL, signal.SIGTRAP, signal.SIGABRT, signal.SIGTERM)
 
+PROTECTION = r"^general protection \(privileged instruction, or address not canonical\)$"
+ITSELF = r"^ended by abort, raise or kill$"
+
 # case -> (signal, text of the cause)
 CASES = {
     "null": (SEGV, r"null|0x0+\b"),
@@ -25,24 +28,24 @@ CASES = {
     "direct_map": (SEGV, r"0xffff800000100000\b"),
     "peer_alias": (SEGV, r"0xffffc00000080000\b"),
     "events": (SEGV, r"writ"),
-    "noncanonical": (SEGV, r""),
+    "noncanonical": (SEGV, PROTECTION),
     "beyond": (SEGV, r"0x0*400040000000\b"),
     "stack": (SEGV, r"stack"),
     "frame": (SEGV, r"stack overflow"),
     "divide": (FPE, r"[Dd]ivi"),
     "illegal": (ILL, r"ud2"),
     "avx512": (ILL, r"bytes 62 f1 7c 48, AVX-512\): .*compile without -march=native"),
-    "privileged": (SEGV, r""),
-    "port": (SEGV, r""),
-    "cli": (SEGV, r""),
-    "msr": (SEGV, r""),
+    "privileged": (SEGV, PROTECTION),
+    "port": (SEGV, PROTECTION),
+    "cli": (SEGV, PROTECTION),
+    "msr": (SEGV, PROTECTION),
     "interrupt": (SEGV, r"int 0x20: not for applications"),
     "linux_call": (SEGV, r"int 0x80: not for applications"),
     "selector": (SEGV, r"segment selector 0x0008"),
-    "breakpoint": (TRAP, r""),
-    "abort": (ABRT, r""),
-    "assert": (ABRT, r""),
-    "raise": (TERM, r""),
+    "breakpoint": (TRAP, r"^breakpoint$"),
+    "abort": (ABRT, ITSELF),
+    "assert": (ABRT, ITSELF),
+    "raise": (TERM, ITSELF),
     "syscall": (SEGV, r"bad system call pointer: write"),
     "deep": (SEGV, r"null|0x0+\b"),
 }

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import random
+import re
 import signal
 
 import pytest
@@ -163,10 +164,15 @@ def test_a_message_of_a_rank_that_has_ended(margay, app, over):
 
 
 def test_a_peer_that_dies_ends_the_job(margay, app):
+    """The others end by their calls' errors, or are ended by the launcher: none has another error."""
     live = margay.start("run", "-n", 3, app("fm_death"), "rest")
     live.wait_for(r"^\[0\] running$")
-    live.kill_node(1)
-    live.wait().status(128 + signal.SIGKILL).says(r"margay: .*rank 1\b.*died")
+    live.kill_node(1, IDLE)
+    run = live.wait().status(128 + signal.SIGKILL)
+    run.says(r"margay: .*rank 1\b.*died")
+    if not re.search(r"^margay: ended rank.*\b0\b.*: still running", run.stderr, re.M):
+        assert run.of_rank(0) == ["running", "failed"], run.describe()
+    assert not re.search(r"^\[\d\]|status", run.stderr, re.M), run.describe()
 
 
 @pytest.mark.parametrize("how", [(), ("sparse",)])

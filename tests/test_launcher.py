@@ -307,10 +307,9 @@ def test_output_dir(margay, app, tmp_path):
 def test_json(margay, app, tmp_path):
     margay("run", "-n", 3, "--json", "job.json", app("output"), "exit", 9, 1).status(9)
     data = json.loads((tmp_path / "job.json").read_text())
-    text = json.dumps(data)
-    assert "9" in text
-    assert len(next(value for value in data.values()
-                    if isinstance(value, list) and len(value) == 3)) == 3
+    assert data["status"] == 9 and data["n"] == 3 and data["failed"] == [1]
+    assert [rank["rank"] for rank in data["ranks"]] == [0, 1, 2]
+    assert data["ranks"][1]["end"] == "exited" and data["ranks"][1]["status"] == 9
 
 
 def test_stats(margay, app):

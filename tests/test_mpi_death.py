@@ -16,8 +16,9 @@ PHASES = ("barrier bcast reduce allreduce gather scatter allgather alltoall allt
           "reduce_scatter scan nonblocking create put get accumulate lock fetch post "
           "flush").split()
 # MPI's call in the phases in which each call names the rank that it waits for, or all ranks. In the
-# others ranks wait for active messages too.
+# others ranks wait for active messages too, which name none: there a call may wait for ever.
 NAMES_PEER = {
+    "create": "(Comm_dup|Win_create|Win_free|Comm_free)",
     "barrier": "Barrier", "bcast": "Bcast", "reduce": "Reduce", "allreduce": "Allreduce",
     "gather": "Gather", "scatter": "Scatter", "allgather": "Allgather", "alltoall": "Alltoall",
     "alltoallv": "Alltoallv", "reduce_scatter": "Reduce_scatter", "scan": "Scan",
@@ -39,8 +40,8 @@ def killed(margay, over: str, ranks: int, phase: str, seed: int, *options: str) 
 
 
 def dies(margay, over: str, ranks: int, phase: str, seed: int) -> None:
-    """An operation with the dead rank ends with an MPI error, which ends its rank. The launcher
-    ends ranks that have no operation with the dead one."""
+    """The launcher ends the job, unless a rank's MPI error does so first. Whether there is such an
+    error, goes_on tests."""
     killed(margay, over, ranks, phase, seed).status(128 + signal.SIGKILL)
 
 
@@ -54,19 +55,35 @@ def goes_on(margay, over: str, phase: str, ranks: int = 3) -> None:
     """The launcher ends nothing because of the death: a rank that is left ends the job with MPI's
     error, which names call and cause. A rank to which MPICH only passes on that another one has failed
     does not know the cause, and may be the one that ends the job. If the death damaged the queues of a
-    rank, which is rare and only over shared memory, it ends without MPI."""
+    rank, which is rare and only over shared memory, this one ends without MPI, and all other ranks end
+    after it: by an error, or by the launcher."""
     run = killed(margay, over, ranks, phase, PHASES.index(phase), "--on-death", "continue")
     assert run.returncode, run.describe()
-    if over == "shm" and re.search(r"another rank died while it changed this one's queues", run.stderr):
+    damaged = re.findall(r"^\[(\d)\] margay: rank \1: another rank died while it changed this one's "
+                         "queues", run.stderr, re.M)
+    assert len(damaged) <= (over == "shm"), run.describe()
+    if damaged and ranks == 2:
+        run.status(128 + signal.SIGKILL)
+    elif damaged:
+        ended = rf"^\[(?!{damaged[0]})\d\] .*MPI_{NAMES_PEER[phase]}\(.*\) failed$"
+        run.says(rf"{ended}|^margay: ended ranks? .*: still running")
+    if damaged:
         return
     run.says(rf"MPI_{NAMES_PEER[phase]}\(.*\) failed$")
-    run.says(r"the peer has died\)$|\(unknown\)\(\): Other MPI error$")
+    passed_on = r"|: Failure during collective$" if phase == "create" else ""
+    run.says(rf"the peer has died\)$|\(unknown\)\(\): Other MPI error${passed_on}")
 
 
 @pytest.mark.parametrize("over", ["shm", "virtio"])
 @pytest.mark.parametrize("phase", ["barrier", "alltoall", "nonblocking", "flush"])
 def test_a_rank_dies_and_the_job_goes_on(margay, over, phase):
     goes_on(margay, over, phase)
+
+
+@pytest.mark.parametrize("number, phase", enumerate(NAMES_PEER))
+def test_a_rank_dies_in_each_call(margay, number, phase):
+    """Half of them over each link."""
+    goes_on(margay, ("shm", "virtio")[number % 2], phase)
 
 
 @pytest.mark.long

@@ -195,9 +195,7 @@ def stress_with_a_death(margay, app, nodes: int, seed: int) -> None:
     live.kill_node(victim, rng.random() * 0.3)
     run = live.wait().status(128 + signal.SIGKILL)
     said = told(run)
-    # If the victim held the lock of a survivor's own block, its calls fail: it is lost as well.
-    broken = {rank for rank in range(nodes)
-              if re.search(rf"^\[{rank}\] .*: PTL_FAIL$", run.stderr, re.M)}
+    broken = run.broken({victim}, margay.link)     # it is lost as well
     alive = set(said.tokens)
     assert alive | broken == set(range(nodes)) - {victim}, run.describe()
     for rank in alive:

@@ -9,6 +9,8 @@ import signal
 
 import pytest
 
+from harness import Run
+
 pytestmark = [pytest.mark.death, pytest.mark.spin(2), pytest.mark.own_link]
 
 LONG = 240.0                  # a deadline that only detects a hang
@@ -44,14 +46,26 @@ def death(margay, app, link: str, nodes: int, seed: int, how: str) -> None:
     else:
         live.wait_for(r"^margay: rank \d+ .*died")
     (margay.cwd / "over").touch()
-    run = live.wait(LONG)
-    if link == "shm" and re.search(r": PTL_FAIL$", run.stderr, re.M):
-        return                                 # it held the lock of a survivor's block
-    run.status(0 if how == "restarted" else 128 + signal.SIGKILL)
+    run = live.wait(LONG).status(0 if how == "restarted" else 128 + signal.SIGKILL)
+    broken = run.broken({victim}, link)
+    if broken:
+        others_of_a_broken_rank(run, set(range(nodes)) - {victim} - broken, *broken)
+        return
     for rank in range(nodes):
         runs = 1 + (rank == victim and how == "restarted")
         lasts = rank != victim or how == "restarted"
         assert run.of_rank(rank) == ["runs"] * runs + ["ok"] * lasts, run.describe()
+
+
+def others_of_a_broken_rank(run: Run, others: set[int], broken: int) -> None:
+    """Operations with it fail, or wait for it until the launcher ends their ranks. Nothing else is
+    wrong."""
+    for rank in others:
+        errors = [line for line in run.stderr.splitlines() if line.startswith(f"[{rank}] ")]
+        assert not errors or re.search(rf"operation on rank {broken}: PTL_NI_FAIL$", errors[-1]) \
+            or re.search(r"\d+ ok, \d+ failed", errors[-1]), run.describe()
+        assert errors or re.search(rf"^margay: ended rank.*\b{rank}\b.*still running", run.stderr,
+                                   re.M), run.describe()
 
 
 @pytest.mark.parametrize("how", ["none", "reopens", "exits"])

@@ -105,13 +105,16 @@ def test_a_receiver_that_sleeps_of_64(margay, app, what, count):
 @pytest.mark.parametrize("over", ["shm", "virtio"])
 @pytest.mark.parametrize("what", DEATHS)
 def test_peer_dies(margay, app, over, what):
-    """All operations with a rank that dies end with an error."""
+    """All operations with a rank that dies end with an error. Over shared memory the death may
+    damage one other rank."""
     live = margay.start("run", *LINKS[over], "-n", 3, "--mem", 32, app("vmmc_death"), what)
     live.wait_for(r"^\[[02]\] running$", count=2)
     live.kill_node(1, random.Random(what + over).random() * 0.2)
     run = live.wait().status(128 + signal.SIGKILL)
     run.says(r"margay: .*rank 1\b.*died")
-    assert run.of_rank(0)[-1] == "failed" and run.of_rank(2)[-1] == "failed", run.describe()
+    ends = [run.of_rank(rank)[-1] for rank in (0, 2)]
+    may_damage = over == "shm" and what in ("imports", "speaks")
+    assert ends.count("damaged") <= may_damage and set(ends) <= {"failed", "damaged"}, run.describe()
 
 
 @pytest.mark.parametrize("what", ["importer", "exporter"])

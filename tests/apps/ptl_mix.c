@@ -218,8 +218,10 @@ static void start(struct op *op, int kind, int target, int box)
 	if (kind == SHARED) {
 		bits = BITS_COMMON;
 		op->at = below(COMMON - op->bytes + 1);
-		for (uint64_t i = 0; i < op->bytes; i++)
+		for (uint64_t i = 0; i < op->bytes; i++) {
 			op->out[i] = byte_of(me, 5, op->at + i);
+			shared[target][(op->at + i) / 8] |= 1 << (op->at + i) % 8;
+		}
 	}
 	if (kind == COUNTED) {
 		bits = BITS_COUNTERS;
@@ -363,14 +365,19 @@ static int boxes_missing(void)
 	return 0;
 }
 
+/* A byte is of one of the ranks that have written it, or still 0. */
 static void check_common(void)
 {
 	for (uint64_t i = 0; i < COMMON; i++) {
-		int fits = common[i] == 0;
+		int fits = 0, is_written = 0;
 
-		for (int from = 0; from < n; from++)
-			fits |= from != me && common[i] == byte_of(from, 5, i);
-		if (!fits) {
+		for (int from = 0; from < n; from++) {
+			int writes = shares[from][i / 8] >> i % 8 & 1;
+
+			is_written |= writes;
+			fits |= writes && common[i] == byte_of(from, 5, i);
+		}
+		if (is_written ? !fits : common[i]) {
 			fprintf(stderr, "rank %d: byte %llu of the common memory is %u\n", me,
 			        (unsigned long long)i, common[i]);
 			exit(1);
@@ -389,25 +396,30 @@ static void check_common(void)
 	}
 }
 
-/* Gives the sums of what this rank has added to each target. */
-static void give_sums(void)
+static void give(int target, uint64_t bits, const void *from, uint64_t bytes)
+{
+	struct op *op = &ops[0];
+
+	*op = (struct op){ .kind = PUT, .target = target, .number = ++number, .missing = 2,
+	                   .bytes = bytes, .moved = bytes };
+	op->out = malloc(bytes);
+	memcpy(op->out, from, bytes);
+	op->md = bind(op, op->out, bytes, 0, 0);
+	job_check(PtlPut(op->md, PTL_ACK_REQ, margay_process(target), PT, 0, bits, 0, 0), "PtlPut");
+	while (op->missing)
+		handle(job_event(eq));
+	unlink_md(op->md);
+	free(op->out);
+}
+
+/* Tells each target what this rank has added to its counters, and written in its common memory. */
+static void give_shares(void)
 {
 	for (int target = 0; target < n; target++) {
-		struct op *op = &ops[0];
-
 		if (target == me)
 			continue;
-		*op = (struct op){ .kind = PUT, .target = target, .number = ++number, .missing = 2,
-		                   .bytes = sizeof sums[0], .moved = sizeof sums[0] };
-		op->out = malloc(op->bytes);
-		memcpy(op->out, added[target], op->bytes);
-		op->md = bind(op, op->out, op->bytes, 0, 0);
-		job_check(PtlPut(op->md, PTL_ACK_REQ, margay_process(target), PT, 0, BITS_SUMS, 0, 0),
-		          "PtlPut");
-		while (op->missing)
-			handle(job_event(eq));
-		unlink_md(op->md);
-		free(op->out);
+		give(target, BITS_SUMS, added[target], sizeof added[target]);
+		give(target, BITS_SHARES, shared[target], sizeof shared[target]);
 	}
 }
 
@@ -443,7 +455,7 @@ int main(int argc, char **argv)
 		offer_boxes();
 		barrier();
 		run_round();
-		give_sums();
+		give_shares();
 		while (boxes_missing())
 			handle(job_event(eq));
 		barrier();

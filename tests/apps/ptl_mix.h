@@ -16,7 +16,7 @@ enum {
 	OPS = 40, BOXES = 4, BOX = 150000, LONGEST = REGION, EVENTS = 4000
 };
 enum bits { BITS_PLAIN, BITS_PIECES, BITS_SPAN, BITS_LOG, BITS_LOG_READ, BITS_COMMON, BITS_COUNTERS,
-            BITS_SUMS, BITS_NOWHERE, BITS_BOX = 1000 };
+            BITS_SUMS, BITS_SHARES, BITS_NOWHERE, BITS_BOX = 1000 };
 enum kind { PUT, ATOMIC, GET, FETCH, EXCHANGE, LOGGED, BOXED, SHARED, COUNTED, NOWHERE, NOWHERE_GET,
             KINDS };
 static const char *const names[] = { "put", "atomic", "get", "fetch", "exchange", "logged", "boxed",
@@ -31,6 +31,7 @@ static unsigned long seed;
 static unsigned char region[MOST_RANKS][REGION], logs[MOST_RANKS][LOG];
 static unsigned char box[MOST_RANKS][BOXES][BOX];
 static unsigned char common[COMMON];
+static unsigned char shares[MOST_RANKS][COMMON / 8];  /* a bit for each byte written in `common` */
 static uint64_t counters[COUNTERS], sums[MOST_RANKS][COUNTERS];
 static ptl_handle_md_t log_md[MOST_RANKS];
 static ptl_md_t log_args[MOST_RANKS];
@@ -41,6 +42,7 @@ static int boxes_done[MOST_RANKS];
 static unsigned char model[MOST_RANKS][REGION], log_model[MOST_RANKS][LOG];
 static uint64_t log_used[MOST_RANKS];
 static uint64_t added[MOST_RANKS][COUNTERS];
+static unsigned char shared[MOST_RANKS][COMMON / 8];  /* this rank's bits for the target's `shares` */
 
 struct op {
 	enum kind kind;
@@ -152,6 +154,8 @@ static void offer_all(void)
 		offer(from, BITS_LOG_READ, md, PTL_RETAIN);
 		md = job_memory(sums[from], sizeof sums[from], options, PTL_EQ_NONE);
 		offer(from, BITS_SUMS, md, PTL_RETAIN);
+		md = job_memory(shares[from], sizeof shares[from], options, PTL_EQ_NONE);
+		offer(from, BITS_SHARES, md, PTL_RETAIN);
 	}
 	offer(-1, BITS_COMMON, job_memory(common, COMMON, options, PTL_EQ_NONE), PTL_RETAIN);
 	offer(-1, BITS_COUNTERS, job_memory(counters, sizeof counters, options, PTL_EQ_NONE),

@@ -2,6 +2,8 @@
  * traffic [ROUNDS FILE]: every rank puts to and gets from all others, in turn, small and large,
  * forever, or for ROUNDS rounds after FILE exists. Rank 0 prints "running" when all do so.
  *
+ * Puts go to one memory, gets come from another one. At the end both must have brought all bytes.
+ *
  * If an operation ends with PTL_NI_FAIL, a peer has died: the rank prints "rank R: peer P failed"
  * and exits with status 0, which a survivor must be able to do.
  */
@@ -16,7 +18,9 @@ static ptl_handle_eq_t own;
 /* A peer that has exited discards a put, and the ack shows it. */
 #define OPTIONS (PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_DROPPED)
 
-static char in[LARGE], out[LARGE], got[LARGE];
+enum { BITS_IN = 1, BITS_SOURCE };
+static char in[LARGE], out[LARGE];      /* what others put; what this rank puts */
+static char source[LARGE], got[LARGE];  /* what others get; what this rank gets */
 
 /* The next event of a queue; exits if the operation's peer is dead. */
 static ptl_event_t next_event(ptl_handle_eq_t eq, int peer)
@@ -46,10 +50,11 @@ static ptl_handle_md_t bind(void *start, size_t bytes)
 
 static void visit(int peer, ptl_handle_md_t put, ptl_handle_md_t get)
 {
-	job_check(PtlPut(put, PTL_ACK_REQ, margay_process(peer), PT, 0, 1, 0, 0), "PtlPut");
+	job_check(PtlPut(put, PTL_ACK_REQ, margay_process(peer), PT, 0, BITS_IN, 0, 0),
+	          "PtlPut");
 	done(peer);      /* SEND_END */
 	done(peer);      /* ACK */
-	job_check(PtlGet(get, margay_process(peer), PT, 0, 1, 0), "PtlGet");
+	job_check(PtlGet(get, margay_process(peer), PT, 0, BITS_SOURCE, 0), "PtlGet");
 	done(peer);      /* REPLY_END */
 }
 
@@ -81,14 +86,16 @@ int main(int argc, char **argv)
 
 	job_start(&job);
 	job_check(PtlEQAlloc(job.ni, 64, PTL_EQ_HANDLER_NONE, &own), "PtlEQAlloc");
-	job_expose(&job, PT, 1, job_memory(in, sizeof in, PTL_MD_OP_PUT | PTL_MD_OP_GET |
+	job_expose(&job, PT, BITS_IN, job_memory(in, sizeof in, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE,
+	           PTL_EQ_NONE), PTL_RETAIN);
+	job_expose(&job, PT, BITS_SOURCE, job_memory(source, sizeof source, PTL_MD_OP_GET |
 	           PTL_MD_MANAGE_REMOTE, PTL_EQ_NONE), PTL_RETAIN);
 	for (int i = 0; i < 2; i++) {
 		put[i] = bind(out, i ? SMALL : LARGE);
 		get[i] = bind(got, i ? SMALL : LARGE);
 	}
 	memset(out, 'x', sizeof out);
-	memset(in, 'x', sizeof in);
+	memset(source, 's', sizeof source);
 	job_barrier(&job);
 	say_running();
 	for (round = 0; is_open || round < last; round++) {
@@ -99,11 +106,11 @@ int main(int argc, char **argv)
 			last += round;
 		}
 	}
-	if (memcmp(in, out, sizeof in) || memcmp(got, out, LARGE)) {
+	job_end(&job);          /* others' puts have ended */
+	if (memcmp(in, out, sizeof in) || memcmp(got, source, sizeof got)) {
 		fprintf(stderr, "rank %d: wrong bytes\n", job.rank);
 		return 1;
 	}
-	job_end(&job);
 	printf("rank %d: done\n", job.rank);
 	return 0;
 }

@@ -34,6 +34,7 @@ static ssize_t start(struct ofi *o, const char *what, char *buffer)
 static void operate(struct ofi *o, const char *what)
 {
 	struct fi_cq_tagged_entry entry;
+	ssize_t result;
 	long ended = 0;
 
 	for (int i = 0; i < WINDOW; i++)
@@ -47,9 +48,11 @@ static void operate(struct ofi *o, const char *what)
 				printf("running\n");
 				fflush(stdout);
 			}
-			if (start(o, what, entry.op_context))
-				break;
-			continue;
+			result = start(o, what, entry.op_context);
+			if (!result)
+				continue;
+			EQUAL(result, -FI_EIO);
+			break;
 		}
 		EQUAL(found, -FI_EAVAIL);
 		EQUAL(fi_cq_readerr(o->cq, &error, 0), 1);

@@ -168,6 +168,19 @@ static void take_late(void)
 		pm2_sleep(10000);
 }
 
+/* Joins a thread that was to move to node 1. It ends at home, with its argument, if node 1 was dead
+ * before it had moved: then a call to node 1 fails. */
+static int join(pm2_thread_t name, void *argument)
+{
+	void *returned = NULL;
+	int result = pm2_thread_join(name, &returned);
+
+	if (result != PM2_OK)
+		return result;
+	CHECK(returned == argument);
+	return pm2_lrpc(1, nothing, NULL, 0, NULL, 0);
+}
+
 static int play(const char *what)
 {
 	pm2_thread_t name;
@@ -195,18 +208,17 @@ static int play(const char *what)
 	if (!strcmp(what, "between"))
 		return between();
 	if (!strcmp(what, "join")) {
-		EQUAL(pm2_thread_create(&name, goes, NULL), PM2_OK);
+		EQUAL(pm2_thread_create(&name, goes, &name), PM2_OK);
 		running();
-		result = pm2_thread_join(name, NULL);
-		return result == PM2_OK ? PM2_EDEAD : result;
+		return join(name, &name);
 	}
 	if (!strcmp(what, "move")) {
 		running();
 		do {
-			EQUAL(pm2_thread_create(&name, goes_to_and_fro, NULL), PM2_OK);
-			result = pm2_thread_join(name, NULL);
-		} while (result == PM2_OK && pm2_lrpc(1, NULL, NULL, 0, NULL, 0) == PM2_OK);
-		return PM2_EDEAD;
+			EQUAL(pm2_thread_create(&name, goes_to_and_fro, &name), PM2_OK);
+			result = join(name, &name);
+		} while (result == PM2_OK);
+		return result;
 	}
 	running();
 	return PM2_EDEAD;

@@ -217,27 +217,35 @@ static void poke_own(struct op *op)
 
 /* ---- the course of it ---- */
 
+static ptl_handle_me_t done_entry;             /* for BITS_DONE */
+
 static void open_all(void)
 {
 	ptl_process_id_t any = { PTL_NID_ANY, PTL_PID_ANY };
-	ptl_handle_me_t entry;
 	ptl_handle_md_t handle;
 	ptl_md_t md;
 
 	job_start(&job);
 	job_check(PtlEQAlloc(job.ni, EVENTS, PTL_EQ_HANDLER_NONE, &eq), "PtlEQAlloc");
 	job_check(PtlEQAlloc(job.ni, TARGET_EVENTS, PTL_EQ_HANDLER_NONE, &target_eq), "PtlEQAlloc");
-	job_check(PtlMEAttach(job.ni, PT, any, BITS_DONE, 0, PTL_RETAIN, PTL_INS_AFTER, &entry),
+	job_check(PtlMEAttach(job.ni, PT, any, BITS_DONE, 0, PTL_RETAIN, PTL_INS_AFTER, &done_entry),
 	          "PtlMEAttach");
 	md = job_memory(0, 0, PTL_MD_OP_PUT | PTL_MD_TRUNCATE | PTL_MD_EVENT_START_DISABLE, target_eq);
 	md.user_ptr = (void *)(uintptr_t)BITS_DONE;
-	job_check(PtlMDAttach(entry, md, PTL_RETAIN, &handle), "PtlMDAttach");
+	job_check(PtlMDAttach(done_entry, md, PTL_RETAIN, &handle), "PtlMDAttach");
 	offer_all();
 }
 
-/* Closes the interface in the middle, and opens it again: nothing comes in between. */
+/* Closes the interface in the middle, and opens it again: nothing comes in between. A rank that says
+ * meanwhile that it is done learns that this was discarded, and says it again. */
 static void reopen(void)
 {
+	int rc;
+
+	while ((rc = PtlMEUnlink(done_entry)) == PTL_ME_IN_USE)
+		;
+	job_check(rc, "PtlMEUnlink");
+	drain_target();                        /* what was accepted is known */
 	job_check(PtlNIFini(job.ni), "PtlNIFini");
 	for (int i = 0; i < OFFERS; i++)
 		fence(&offers[i], offers[i].now);
@@ -304,6 +312,7 @@ static void check_end_of_all(void)
 		if (busy && job_seconds() > until)
 			stop("%llu operation records are in use", (unsigned long long)busy);
 	} while (busy);
+	drain_target();                        /* the last one may have ended just before */
 	tend();
 	for (int i = 0; i < OFFERS; i++) {
 		struct offer *offer = &offers[i];

@@ -78,6 +78,13 @@ class Run:
         assert found, f"standard output lacks /{pattern}/\n{self.describe()}"
         return found
 
+    def ends_after_a_death(self, others: str, error: str) -> None:
+        """The launcher ends these ranks, or one ends before with this error; "": there is none."""
+        statuses = (1, 128 + signal.SIGKILL) if error else (128 + signal.SIGKILL,)
+        assert self.returncode in statuses, self.describe()
+        by_launcher = rf"^margay: ended ranks {others}: still running 2 s after that$"
+        self.says(rf"{by_launcher}|{error}" if error else by_launcher)
+
     def broken(self, victims: set[int], link: str) -> set[int]:
         """The ranks that have lost Portals because a victim died while it held the lock of their
         block: calls fail with PTL_FAIL. Over shared memory only, and a node holds one lock at a

@@ -254,8 +254,8 @@ static void semaphores(void)
 	signal(SIGALRM, spoil);
 }
 
-/* A timer that comes once expires just before or just after sem_wait begins, whose wait its handler
- * ends. */
+/* A timer that comes once expires just before or just after sem_wait begins. Its handler ends the
+ * wait. */
 static void posted(void)
 {
 	struct itimerval timer = { .it_value = { 0, 30 } };
@@ -288,7 +288,7 @@ static __attribute__((noinline)) void overwrite(void)
 }
 
 /* A handler leaves the wait that it interrupted. Signals that are blocked later do not look at the
- * wait's frame, whose place others have now. */
+ * wait's frame: other frames have its place now. */
 static void jumped(void)
 {
 	uint64_t start;

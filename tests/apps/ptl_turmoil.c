@@ -300,6 +300,23 @@ static void await_done(void)
 	} while (missing);
 }
 
+/* Unlinks an offer for good. A rank that exits sends until then: its message may be under way, or
+ * have unlinked the offer. */
+static void withdraw(struct offer *offer)
+{
+	int rc;
+
+	while ((rc = PtlMEUnlink(offer->me)) == PTL_ME_IN_USE && how == EXITS)
+		;
+	drain_target();
+	if (!(rc == PTL_ME_INVALID && how == EXITS && offer->unlinked))
+		job_check(rc, "PtlMEUnlink");
+	offer->unlinked = true;
+	ended(offer);
+	check_fence(offer, 0);
+	check_fence(offer, 1);
+}
+
 /* Everything that others started has ended: nothing is pending any more. */
 static void check_end_of_all(void)
 {
@@ -314,15 +331,8 @@ static void check_end_of_all(void)
 	} while (busy);
 	drain_target();                        /* the last one may have ended just before */
 	tend();
-	for (int i = 0; i < OFFERS; i++) {
-		struct offer *offer = &offers[i];
-
-		job_check(PtlMEUnlink(offer->me), "PtlMEUnlink");
-		offer->unlinked = true;
-		ended(offer);
-		check_fence(offer, 0);
-		check_fence(offer, 1);
-	}
+	for (int i = 0; i < OFFERS; i++)
+		withdraw(&offers[i]);
 	for (int i = 0; i < OPS; i++)
 		check_bytes(ops[i].memory, ops[i].fenced, FENCE, "written after the operation's end", 0);
 	job_check(PtlNIStatus(job.ni, PTL_SR_MD_USED, &busy), "PtlNIStatus");

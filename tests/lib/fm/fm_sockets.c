@@ -269,7 +269,8 @@ static void arguments(void)
 	leave();
 }
 
-/* Rank 1 is connected by all sockets that rank 0 has, which has closed all but `from`. */
+/* Rank 1 is connected by all sockets that rank 0 has, which has closed all but `from`. It waits for
+ * each close: connections that come faster than rank 0 accepts them are refused. */
 static void before_death(void)
 {
 	enum { CLOSED = FMS_SOCKETS - 2 };
@@ -281,6 +282,8 @@ static void before_death(void)
 			OK(from = FMS_accept(listener, 0));
 		if (rank == 0 && i < CLOSED)
 			OK(FMS_close(from));
+		if (rank == 1 && i < CLOSED)
+			TRUE(FMS_recv(to, in, 1) == 0);
 	}
 	if (rank == 1)
 		TRUE(FMS_send(to, "x", 1) == 1);

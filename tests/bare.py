@@ -104,23 +104,30 @@ class Board:
 
 def lan(folder: Path, nodes: int, device: str, more: str = "") -> list[list[str]]:
     """QEMU's arguments for machines with cards on one wire: a hub in the first machine's
-    process. `more`: the id of one more netdev on it. Start the first machine first."""
+    process. `more`: the id of one more netdev on it. Start the first machine first.
+
+    Datagrams, because QEMU 7.2 never makes the accepting end of a stream non-blocking: the hub's
+    process would stop while one machine takes no frames."""
     cards = [["-device", f"{device},netdev=card,mac=52:54:00:aa:00:{node:02x}"]
              for node in range(nodes)]
     ports = ["hubport,id=card,hubid=0"]
     if more:
         ports.append(f"hubport,id=more,hubid=0,netdev={more}")
     for node in range(1, nodes):
-        path = f"addr.type=unix,addr.path={folder}/wire{node}"
-        ports += [f"stream,id=wire{node},server=on,{path}",
+        hub, card = f"{folder}/wire{node}", f"{folder}/card{node}"
+        ports += [f"dgram,id=wire{node},{_ends(hub, card)}",
                   f"hubport,id=port{node},hubid=0,netdev=wire{node}"]
-        cards[node] += ["-netdev", f"stream,id=card,server=off,{path}"]
+        cards[node] += ["-netdev", f"dgram,id=card,{_ends(card, hub)}"]
     cards[0] += [word for port in ports for word in ("-netdev", port)]
     return cards
 
 
+def _ends(local: str, remote: str) -> str:
+    return f"local.type=unix,local.path={local},remote.type=unix,remote.path={remote}"
+
+
 def wired(folder: Path, nodes: int) -> None:
-    """Waits until the first machine's hub accepts connections."""
+    """Waits until the first machine's hub takes frames."""
     until(lambda: all((folder / f"wire{node}").exists() for node in range(1, nodes)),
           "the first board's QEMU has made no hub")
 

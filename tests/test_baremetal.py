@@ -208,6 +208,28 @@ def test_boards_boot_over_their_wire(margay, app, tmp_path, uefi):
     assert boards_end(boards, uefi) == [f"rank {rank} was here" for rank in range(3)]
 
 
+@pytest.mark.long
+@FIRMWARE
+def test_a_board_loads_its_image_again(margay, app, tmp_path, uefi):
+    """The files are not there at first: the board waits for them, and needs no key. The application
+    reads one of them."""
+    folder = tmp_path / "tftp"
+    (tmp_path / "data").write_text("from the network\n")
+    margay("pxe", app("output"), "-o", folder, "--link", "none", "--stay", "--file",
+           f"{tmp_path / 'data'}=data", "--", "copy", "data", "data2").ok()
+    for name in ("margay.elf", "file0"):
+        (folder / name).rename(tmp_path / name)
+    loader = "margay.efi" if uefi else "margay.pxe"
+    board = Board(margay, tmp_path, "-boot", "n", "-netdev", f"user,id=card,restrict=on,tftp={folder},"
+                  f"bootfile={loader}", "-device", "e1000e,netdev=card", uefi=uefi)
+    for times, name in ((1, "margay.elf"), (2, "file0")):
+        board.serial.wait_for(r"margay: this file could not be loaded; again in 5 s", LONG, times)
+        (tmp_path / name).rename(folder / name)
+    board.serial.wait_for(HALTED, LONG)
+    assert "margay: rank 0 exited with status 0" in board.screen(uefi)
+    board.off()
+
+
 def test_a_board_that_is_never_switched_on(margay, app, tmp_path):
     """Messages to it fail in the end, and no call waits forever."""
     card = ("-netdev", "hubport,id=card,hubid=0", "-device", f"{DEVICES['e1000e']},netdev=card")

@@ -174,6 +174,7 @@ def test_grub_config():
     assert text.count("menuentry") == 2
     assert "--margay $exit node=1 rank=1 n=2 link=none" in text and "app a%20b\n" in text
     assert "set timeout=-1\n" in text and "stay=1" not in text
+    assert "\tmultiboot2 /boot/margay.elf " in text and "until" not in text
 
 
 @pytest.mark.parametrize("words, error", [

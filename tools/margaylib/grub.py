@@ -22,6 +22,7 @@ MODULES = "normal multiboot2 serial smbios test echo boot terminal reboot"
 PLATFORMS = {"i386-pc": ("BIOS", "grub-pc-bin"), "x86_64-efi": ("UEFI", "grub-efi-amd64-bin")}
 FOLDER = Path("/usr/lib/grub")
 LONGEST_WORD = 8191           # GRUB's YYLMAX, without a NUL
+RETRY_S = 5                   # between two attempts to load a file from the network
 MOST_FILES = 16               # the kernel's BOOT_MODULES
 _PLAIN = re.compile(r"[A-Za-z0-9_./=,:%+@-]*\Z")
 
@@ -87,8 +88,9 @@ def copy_files(options: RunOptions, image_fd: int, folder: Path) -> None:
         shutil.copyfile(file.path, folder / f"file{index}")
 
 
-def grub_config(options: RunOptions, folder: str) -> str:
-    """grub.cfg, for files in `folder`. A text screen under a BIOS, a graphics screen otherwise."""
+def grub_config(options: RunOptions, folder: str, retries: bool = False) -> str:
+    """grub.cfg, for files in `folder`. A text screen under a BIOS, a graphics screen otherwise.
+    `retries`: a file that cannot be read is read again, until it can be."""
     known = options.nodes == 1 or options.node >= 0
     lines = ["if serial --unit=0 --speed=115200; then",
              "\tterminal_input console serial",
@@ -104,12 +106,21 @@ def grub_config(options: RunOptions, folder: str) -> str:
         lines += _choice(options, node)
     for node in range(options.nodes):
         lines.append(f'menuentry "node {node} of {options.nodes}" {{')
-        lines.append(f"\tmultiboot2 {folder}/margay.elf {_kernel_line(options, node)}")
-        lines += [f"\tmodule2 {folder}/file{index} {quoted(file.name)}"
-                  for index, file in enumerate(options.files)]
+        lines += _load(f"multiboot2 {folder}/margay.elf {_kernel_line(options, node)}", retries)
+        for index, file in enumerate(options.files):
+            lines += _load(f"module2 {folder}/file{index} {quoted(file.name)}", retries)
         lines.append('\tif [ "$grub_platform" = pc ]; then set gfxpayload=text; fi')
         lines.append("}")
     return "\n".join(lines) + "\n"
+
+
+def _load(command: str, retries: bool) -> list[str]:
+    if not retries:
+        return [f"\t{command}"]
+    return [f"\tuntil {command}; do",
+            f'\t\techo "margay: this file could not be loaded; again in {RETRY_S} s"',
+            f"\t\tsleep {RETRY_S}",
+            "\tdone"]
 
 
 def _choice(options: RunOptions, node: int) -> list[str]:

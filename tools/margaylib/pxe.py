@@ -15,7 +15,7 @@ from .hostfiles import check_outputs
 from .image import image_of
 from .options import parse
 
-NET_MODULES = "tftp configfile"
+NET_MODULES = "tftp configfile sleep"
 # GRUB's format, its file, its modules for the network and, under UEFI, the screen
 FIRMWARES = (("i386-pc-pxe", "margay.pxe", "pxe"),
              ("x86_64-efi", "margay.efi", "efinet efi_gop efi_uga all_video"))
@@ -28,7 +28,7 @@ def pxe(args: list[str]) -> int:
     check_files(options)
     check_outputs(options, image.path)
     folder = Path(options.output)
-    config = grub_config(options, "$prefix")
+    config = grub_config(options, "$prefix", retries=True)
     try:
         folder.mkdir(exist_ok=True)
         copy_files(options, image.fd, folder)

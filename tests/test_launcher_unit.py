@@ -196,10 +196,10 @@ def test_longest_words_of_a_boards_command_line():
 def test_grub_config_knows_boards():
     parsed = options.parse(["app", "-n", "3", "-o", "x", "--board", "52:54:00:AB:00:01",
                             "--board", "Serial 7", "--stay"], "pxe")
-    text = grub.grub_config(parsed, "$prefix")
+    text = grub.grub_config(parsed, "$prefix", retries=True)
     assert '-o "$net_default_mac" = 52:54:00:ab:00:01 ]; then set default=0; ' in text
     assert "if [ \"$serial\" = 'Serial 7' -o \"$uuid\" = 'serial 7' -o " in text
-    assert "multiboot2 $prefix/margay.elf" in text and " stay=1 " in text
+    assert text.count("\tuntil multiboot2 $prefix/margay.elf ") == 3 and " stay=1 " in text
 
 
 @pytest.mark.parametrize("words, error", [

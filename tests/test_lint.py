@@ -37,7 +37,7 @@ TIDY = {
 }
 LEFT_OUT = ("apps/mpi/", "mpi/", "tests/mpi/", "tests/languages/mixed_c.c", "lib/madeleine/mpi.c",
             "lib/vmmc/vrpc", "tests/lib/vmmc/rpc/", "tests/bench/programs/mpi", "libc-glue/musl/",
-            "tests/apps/sections.c",              # of gcc: clang takes no such initialiser
+            "tests/apps/sections.c",             # of gcc: clang takes no such initialiser
             "tests/languages/openmp.c")          # clang finds no header of OpenMP
 AT_ONCE = 12                                     # files per clang-tidy process
 

@@ -23,6 +23,8 @@ int mfi_error(int portals)
 		return -FI_EADDRNOTAVAIL;
 	case PTL_ATOMIC_INVALID:
 		return -FI_EOPNOTSUPP;
+	case PTL_FAIL:                  /* always because of a death */
+		return -FI_EIO;
 	default:
 		return -FI_EINVAL;
 	}

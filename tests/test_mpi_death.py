@@ -25,8 +25,8 @@ NAMES_PEER = {
     "nonblocking": "Waitall", "put": "Win_fence", "get": "Win_fence", "flush": "Win_flush"}
 
 
-def killed(margay, over: str, ranks: int, phase: str, seed: int, *options: str) -> Run:
-    """A run in which a rank's machine is killed."""
+def killed(margay, over: str, ranks: int, phase: str, seed: int, *options: str) -> tuple[Run, int]:
+    """A run in which a rank's machine is killed, and that rank."""
     rng = random.Random(seed)
     victim = rng.randrange(ranks)
     live = margay.start("run", "--link", over, "-n", ranks, *options, mpi_app("tests", "phases"),
@@ -36,13 +36,14 @@ def killed(margay, over: str, ranks: int, phase: str, seed: int, *options: str) 
     run = live.wait()
     run.says(rf"^margay: .*rank {victim}\b.*died")
     assert "SIG" not in run.stderr.replace("SIGKILL", ""), run.describe(60)
-    return run
+    return run, victim
 
 
 def dies(margay, over: str, ranks: int, phase: str, seed: int) -> None:
     """The launcher ends the job, unless a rank's MPI error does so first. Whether there is such an
     error, goes_on tests."""
-    killed(margay, over, ranks, phase, seed).status(128 + signal.SIGKILL)
+    run, _ = killed(margay, over, ranks, phase, seed)
+    run.status(128 + signal.SIGKILL)
 
 
 @pytest.mark.parametrize("number, phase", enumerate(PHASES))
@@ -53,11 +54,11 @@ def test_a_rank_dies(margay, number, phase):
 
 def goes_on(margay, over: str, phase: str, ranks: int = 3) -> None:
     """The launcher ends nothing because of the death: a rank that is left ends the job with MPI's
-    error, which names call and cause. A rank to which MPICH only passes on that another one has failed
-    does not know the cause, and may be the one that ends the job. If the death damaged the queues of a
-    rank, which is rare and only over shared memory, this one ends without MPI, and all other ranks end
-    after it: by an error, or by the launcher."""
-    run = killed(margay, over, ranks, phase, PHASES.index(phase), "--on-death", "continue")
+    error, which names call, cause and the rank that died. A rank to which MPICH only passes on that
+    another one has failed does not know the cause, and may be the one that ends the job. If the
+    death damaged the queues of a rank, which is rare and only over shared memory, this one ends without
+    MPI, and all other ranks end after it: by an error, or by the launcher."""
+    run, victim = killed(margay, over, ranks, phase, PHASES.index(phase), "--on-death", "continue")
     assert run.returncode, run.describe()
     damaged = re.findall(r"^\[(\d)\] margay: rank \1: another rank died while it changed this one's "
                          "queues", run.stderr, re.M)
@@ -71,7 +72,9 @@ def goes_on(margay, over: str, phase: str, ranks: int = 3) -> None:
         return
     run.says(rf"MPI_{NAMES_PEER[phase]}\(.*\) failed$")
     passed_on = r"|: Failure during collective$" if phase == "create" else ""
-    run.says(rf"the peer has died\)$|\(unknown\)\(\): Other MPI error${passed_on}")
+    # A call that finds the queues damaged cannot know by whose death.
+    named = rf"(rank {victim} of the job|a rank)" if over == "shm" else rf"rank {victim} of the job"
+    run.says(rf"I/O error: {named} has died\)$|\(unknown\)\(\): Other MPI error${passed_on}")
 
 
 @pytest.mark.parametrize("over", ["shm", "virtio"])

@@ -145,6 +145,17 @@ struct fi_info *fi_dupinfo(const struct fi_info *info)
 
 /* ---- texts ---- */
 
+/* MPICH's errors say about a cause only what fi_strerror does: so this one names a rank. */
+static const char *death(void)
+{
+	static char text[48];
+
+	if (mfi_last_death() < 0)
+		return "I/O error: a rank has died";
+	snprintf(text, sizeof(text), "I/O error: rank %d of the job has died", mfi_last_death());
+	return text;
+}
+
 const char *fi_strerror(int errnum)
 {
 	static const char *const texts[] = {
@@ -163,15 +174,15 @@ const char *fi_strerror(int errnum)
 		[FI_EOVERRUN - FI_ERRNO_OFFSET] = "the queue has overflowed",
 		[FI_ENORX - FI_ERRNO_OFFSET] = "the receiver has no buffer",
 	};
-	/* MPICH's errors have no other word about the cause. */
 	static const char *const causes[] = {
-		[FI_EIO] = "I/O error: the peer has died",
 		[FI_EREMOTEIO] = "Remote I/O error: no region of the target grants this range and access",
 		[FI_ECONNRESET] = "Connection reset by peer: it has ended, or has closed its endpoint",
 	};
 	unsigned int number = errnum < 0 ? -(unsigned int)errnum : (unsigned int)errnum;
 	unsigned int index = number - FI_ERRNO_OFFSET;
 
+	if (number == FI_EIO)
+		return death();
 	if (number < sizeof(causes) / sizeof(causes[0]) && causes[number])
 		return causes[number];
 	if (number < FI_ERRNO_OFFSET)

@@ -55,7 +55,8 @@ void mfi_many_arrived(struct endpoint *ep, struct rx *rx, const ptl_event_t *eve
 	part->arrived_bits = bits;
 	part->header = header;
 	part->arrived = event->rlength;
-	mfi_received(ep, part, event->mlength, event->ni_fail_type == PTL_NI_OK ? 0 : FI_EIO);
+	mfi_received(ep, part, event->mlength, event->ni_fail_type == PTL_NI_OK ? 0 :
+				     mfi_death(event->initiator));
 }
 
 /* Ends a released receive without open parts. */

@@ -1,13 +1,26 @@
 /*
- * Events of Portals become completions. Owns the slots of operations under way.
- * Called by the application's one thread, whenever it looks for completions or
- * needs room.
+ * Events of Portals become completions. Owns the slots of operations under way, and the rank whose
+ * death was noticed last. Called by the application's one thread, whenever it looks for completions
+ * or needs room.
  */
 #include "provider.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+static int last_death = -1;
+
+int mfi_death(ptl_process_id_t process)
+{
+	last_death = (int)rank_of(process);
+	return FI_EIO;
+}
+
+int mfi_last_death(void)
+{
+	return last_death;
+}
 
 int mfi_error(int portals)
 {
@@ -155,10 +168,10 @@ static struct tx *slot_of(struct endpoint *ep, uint64_t slot, uint16_t *number)
 
 /* A target that discards: a region was refused, or the peer has no endpoint any more, as messages
  * always match. */
-static int error_of(const ptl_event_t *event)
+static int error_of(const ptl_event_t *event, ptl_process_id_t peer)
 {
 	if (event->ni_fail_type != PTL_NI_DROPPED)
-		return event->ni_fail_type == PTL_NI_OK ? 0 : FI_EIO;
+		return event->ni_fail_type == PTL_NI_OK ? 0 : mfi_death(peer);
 	return event->pt_index == PORTAL_REGION ? FI_EREMOTEIO : FI_ECONNRESET;
 }
 
@@ -181,7 +194,8 @@ static void send_event(struct endpoint *ep, uint64_t number, const ptl_event_t *
 	const struct tx *tx = slot_of(ep, number, &slot);
 
 	if (tx && tx->kind == TX_SEND)
-		mfi_tx_part(ep, slot, event->mlength, error_of(event));
+		mfi_tx_part(ep, slot, event->mlength,
+			    error_of(event, ep->peers[tx->rank].process));
 }
 
 /* One of a slot's events has come. */
@@ -194,7 +208,7 @@ static void part_ended(struct endpoint *ep, uint64_t number, const ptl_event_t *
 		return;
 	if (tx->kind == TX_RMA)
 		ep->tx_parts--;
-	mfi_tx_part(ep, slot, event->mlength, error_of(event));
+	mfi_tx_part(ep, slot, event->mlength, error_of(event, event->initiator));
 }
 
 /* A long message ends when its ack says that it has landed in a posted receive, or when its
@@ -208,11 +222,12 @@ static void long_event(struct endpoint *ep, uint64_t number, const ptl_event_t *
 	if (acked && event->mlength > 0 && !(event->match_bits & BITS_UNTAGGED))
 		mfi_credit_acked(ep, rank_of(event->initiator), 1);
 	if (acked && number >= TX_SLOTS)
-		mfi_parked_acked(ep, number - TX_SLOTS, event->mlength, error_of(event));
+		mfi_parked_acked(ep, number - TX_SLOTS, event->mlength,
+				 error_of(event, event->initiator));
 	if (!tx || tx->kind != TX_LONG)
 		return;
 	if (!tx->error)
-		tx->error = error_of(event);
+		tx->error = error_of(event, event->initiator);
 	if (!acked) {
 		tx->fetched = 1;
 	} else {
@@ -232,7 +247,7 @@ static void tx_event(struct endpoint *ep, const ptl_event_t *event)
 		break;
 	case PTL_EVENT_ACK:
 		if (event->pt_index == PORTAL_CREDIT)
-			ep->peers[rank_of(event->initiator)].gone = error_of(event);
+			ep->peers[rank_of(event->initiator)].gone = error_of(event, event->initiator);
 		else if (event->pt_index == PORTAL_REGION)
 			part_ended(ep, event->match_bits >> KEY_SLOT_SHIFT, event);
 		else if (event->match_bits & BITS_LONG)

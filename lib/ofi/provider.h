@@ -451,6 +451,9 @@ void mfi_tx_part(struct endpoint *ep, uint16_t slot, size_t bytes, int error);
 /* After PTL_NO_SPACE: lets operations end. It starts none. */
 void mfi_make_room(struct endpoint *ep);
 int mfi_error(int portals);
+/* Notes that a process has died: FI_EIO. fi_strerror names the last one's rank (-1: there is none). */
+int mfi_death(ptl_process_id_t process);
+int mfi_last_death(void);
 /* The text of a Portals error for fi_*_strerror, in `buf` if there is one. */
 const char *mfi_error_text(int portals, char *buf, size_t len);
 /* Milliseconds of a monotonic clock. */

@@ -103,7 +103,7 @@ void mfi_arrived(struct endpoint *ep, struct rx *rx, const ptl_event_t *event)
 	mfi_credit_taken(ep, rank, mfi_units(event->rlength, bits), header, returned);
 	header_is(rx, bits, header, event->rlength);
 	if (event->ni_fail_type != PTL_NI_OK)
-		mfi_received(ep, rx, 0, FI_EIO);
+		mfi_received(ep, rx, 0, mfi_death(event->initiator));
 	else if (is_long && event->mlength == 0 && event->rlength > 0)  /* no room: it is fetched */
 		mfi_fetch(ep, rx, rank, event->offset);
 	else

@@ -57,6 +57,9 @@ static void operate(struct ofi *o, const char *what)
 		EQUAL(found, -FI_EAVAIL);
 		EQUAL(fi_cq_readerr(o->cq, &error, 0), 1);
 		EQUAL(error.err, FI_EIO);
+		/* A fetch that finds the queues damaged cannot know by whose death. */
+		CHECK(strstr(fi_strerror(error.err), " rank 1 of the job ") ||
+		      strstr(fi_strerror(error.err), " a rank has died"));
 		break;
 	}
 	printf("failed\n");
@@ -107,6 +110,7 @@ static void leave_open(struct ofi *o)
 		EQUAL(fi_cq_sread(o->cq, &entry, 1, 0, HANG_MS), -FI_EAVAIL);
 		EQUAL(fi_cq_readerr(o->cq, &error, 0), 1);
 		EQUAL(error.err, FI_EIO);
+		CHECK(strstr(fi_strerror(error.err), " rank 1 of the job "));
 	}
 	OK(fi_tinject(o->ep, bytes[0], 1, 2, 2));
 	done(o, &living, FI_RECV | FI_TAGGED);

@@ -59,7 +59,7 @@ static void offered(struct ofi *o)
 	fi_freeinfo(0);
 	CHECK(!strcmp(fi_strerror(FI_ETRUNC), fi_strerror(-FI_ETRUNC)));
 	CHECK(strstr(fi_strerror(FI_EREMOTEIO), "region"));
-	CHECK(strstr(fi_strerror(-FI_EIO), "the peer has died"));
+	CHECK(strstr(fi_strerror(-FI_EIO), "a rank has died"));
 	CHECK(strstr(fi_strerror(FI_ECONNRESET), "closed its endpoint"));
 	CHECK(strlen(fi_strerror(FI_EAGAIN)) > 0 && strlen(fi_strerror(1 << 20)) > 0);
 	CHECK(fi_tostr_r(text, sizeof(text), &caps, FI_TYPE_CAPS) == text);

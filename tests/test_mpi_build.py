@@ -274,6 +274,33 @@ def test_cmake_with_the_commands_of_mpi(margay, tmp_path):
         assert margay("run", "-n", 2, "--no-prefix", f"out/{name}").ok().stdout == pi(says, 2)
 
 
+CONFIGURE = """\
+AC_INIT([hello], [1])
+m4_include([/usr/share/aclocal/ax_mpi.m4])
+AC_LANG([@LANGUAGE@])
+AX_MPI([], [AC_MSG_ERROR([no MPI])])
+AC_CONFIG_FILES([Makefile])
+AC_OUTPUT
+"""
+
+
+@with_mpi
+@pytest.mark.spin(2)
+@pytest.mark.parametrize("language, variable, source, says", [
+    ("C", "MPICC", "hello.c", "C"), ("C++", "MPICXX", "hello.cc", "C++"),
+    ("Fortran 77", "MPIF77", "mpif.f", "mpif.h"), ("Fortran", "MPIFC", "use_mpi_f08.f90", "mpi_f08")])
+def test_autoconf(margay, tmp_path, language, variable, source, says):
+    """AX_MPI of Debian's autoconf-archive finds MPI's commands in PATH."""
+    (tmp_path / "configure.ac").write_text(CONFIGURE.replace("@LANGUAGE@", language))
+    (tmp_path / "Makefile.in").write_text(
+        f"job.elf:\n\t@{variable}@ {SOURCES / source} @MPILIBS@ -o job.elf\n")
+    margay(program=Path("/usr/bin/autoconf")).ok()
+    env = {"PATH": f"{TOOLS}:{os.environ['PATH']}"}
+    margay("--host=x86_64-margay", program=tmp_path / "configure", env=env).ok()
+    margay(program=Path("/usr/bin/make"), env=env).ok()
+    assert margay("run", "-n", 2, "--no-prefix", "job.elf").ok().stdout == pi(says, 2)
+
+
 @with_mpi
 @pytest.mark.spin(2)
 def test_pkg_config(margay, tmp_path):

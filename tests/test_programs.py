@@ -303,6 +303,31 @@ def test_source_that_debian_does_not_have(tmp_path):
     assert not list(Path(tmp_path / "out").iterdir())
 
 
+def test_source_of_an_older_version(tmp_path):
+    """Where the newest version cannot be downloaded, another one that has the tarball is taken."""
+    script = tmp_path / "tools" / "debian-source.sh"
+    script.parent.mkdir()
+    script.write_bytes((ROOT / "tools" / "debian-source.sh").read_bytes())
+    script.chmod(0o755)
+    (tmp_path / "Makefile").touch()
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "apt-get").write_text(
+        '#!/bin/sh\nshift 2\necho "$@" >>"${0%/*}/calls"\n'
+        'case $* in *none=1-1) echo it >none_1.tar.gz ;; *) exit 100 ;; esac\n')
+    stanza = "Package: none\nVersion: {}\nFiles:\n 0 3 none_{}.tar.gz\nPackage-List: \n\n"
+    (folder / "apt-cache").write_text("#!/bin/sh\ncat <<END\n" + "".join(
+        stanza.format(*pair) for pair in (("2-1", 2), ("1-1", 1), ("1-2", 1))) + "END\n")
+    for name in "apt-get", "apt-cache":
+        (folder / name).chmod(0o755)
+    subprocess.run([script, "none", "none_1.tar.gz", hashlib.sha256(b"it\n").hexdigest(),
+                    tmp_path / "out"], check=True, capture_output=True,
+                   env={"PATH": f"{folder}:/usr/bin:/bin", "XDG_CACHE_HOME": str(tmp_path)})
+    assert (tmp_path / "out" / "none_1.tar.gz").read_text() == "it\n"
+    source = "source --download-only --tar-only none"
+    assert (folder / "calls").read_text().splitlines() == [source, source + "=1-1"]
+
+
 def test_package_of_headers(tmp_path):
     """It is fetched by apt-get download, after the lists of packages, and kept unchanged."""
     script = tmp_path / "tools" / "debian-source.sh"

@@ -79,14 +79,27 @@ prepare() {
 	END
 }
 
+# The versions of the source package that contain the tarball. All have the same one, but a mirror
+# may lack the newest version's.
+versions() {
+	apt-cache -c "$apt/apt.conf" showsrc "$package" 2>>"$log" |
+		awk -v tarball="$tarball" '$1 == "Version:" { version = $2 }
+			$NF == tarball { print version }' | uniq
+}
+
 # Only the authors' file is needed: other files of the package may be missing.
 get() {
 	rm -rf "$apt/got"
 	mkdir -p "$apt/got"
 	status=0
 	if [ $kind = deb-src ]; then
-		(cd "$apt/got" && apt-get -c "$apt/apt.conf" source --download-only --tar-only \
-			"$package") >>"$log" 2>&1 || status=$?
+		for version in "" $(versions); do
+			status=0
+			(cd "$apt/got" && apt-get -c "$apt/apt.conf" source --download-only \
+				--tar-only "$package${version:+=$version}") >>"$log" 2>&1 ||
+				status=$?
+			[ ! -f "$apt/got/$tarball" ] || break
+		done
 	elif [ "$what" = package ]; then
 		(cd "$apt/got" && apt-get -c "$apt/apt.conf" download "$package") \
 			>>"$log" 2>&1 || status=$?

@@ -39,7 +39,7 @@ PROGRESS = "fresh posted early many onesided busy learned patient window".split(
 RMA = "sizes pieces injected refused registered closed_soon ordered delivered counted".split()
 
 ATOMIC = ("int8 uint16 int32 uint64 floats doubles compared pieces refused sums "
-          "overwritten delivered").split()
+          "overwritten growing delivered").split()
 
 
 def cases(margay, app, over: str, nodes: int, name: str, wanted: list[str], *args: object) -> None:

@@ -19,6 +19,7 @@ STREAMS = {16: (400_000, 40), 256: (400_000, 60), 1024: (200_000, None), 4096: (
 CALLS = ("isend", "irecv", "wait_recv", "wait_send", "iprobe_miss")
 IN_USER_MODE = {"isend": 250, "irecv": 250, "wait_recv": 150, "wait_send": 150}
 POSTED = (1, 10, 100, 1000, 10000)
+BEHIND = (0, 4000)
 BYPASS_SIZES = (50_000, 500_000)
 WORK_MS = (0, 1, 2, 5, 10, 20, 50, 100, 200)
 LINKS = ("shm", "virtio")
@@ -38,6 +39,7 @@ def mpi(bench: Bench) -> None:
                 streams(bench, program, link)
         for _ in range(bench.runs):
             posted(bench, program)
+            behind(bench, program)
             bypass(bench, program)
             collectives(bench, program)
 
@@ -118,6 +120,14 @@ def posted(bench: Bench, program: str) -> None:
         rounds = bench.number(max(1, 20_000 // n))
         bench.add(f"mpi_shm_posted_{n}_us",
                   two(bench, "shm", program, "posted", str(n), rounds)["us"], "us", "flat")
+
+
+def behind(bench: Bench, program: str) -> None:
+    """Half a round trip of 8 bytes while so many other receives are posted in front of each."""
+    rounds = bench.number(100_000)
+    none, many = (two(bench, "shm", program, "latency", "8", rounds, str(n))["half_rtt_us"]
+                  for n in BEHIND)
+    bench.add(f"mpi_shm_behind_{BEHIND[1]}_half_rtt_us", many, "us", "<= 1.2 times behind_0", none)
 
 
 def bypass(bench: Bench, program: str) -> None:

@@ -3,7 +3,9 @@
  * stdout: NAME VALUE. Each runs once before it is measured, as an emulator translates code at its
  * first execution.
  *
- *   mpi latency SIZE ROUNDS    MPI_Send there and back: half, in us
+ *   mpi latency SIZE ROUNDS [BEHIND]
+ *                              MPI_Send there and back: half, in us. Both ranks have posted BEHIND
+ *                              other receives before (0), which no message matches
  *   mpi stream SIZE COUNT      MPI_Isend of COUNT messages in MB/s, as `put stream` sends puts
  *                              (tests/bench/put.c): from one buffer into another, as many not yet
  *                              complete, the slowest of the same three distances. The receiver has
@@ -43,11 +45,14 @@ static void say(const char *name, double value)
 		printf("%s %.6g\n", name, value);
 }
 
-static void latency(int size, int rounds)
+static void latency(int size, int rounds, int behind)
 {
+	MPI_Request *others = (MPI_Request *)memory((size_t)behind * sizeof(*others));
 	char *buffer = memory((size_t)size);
 	double start = 0;
 
+	for (int i = 0; i < behind; i++)
+		MPI_Irecv(NULL, 0, MPI_BYTE, 1 - rank, 1 + i, MPI_COMM_WORLD, &others[i]);
 	for (int i = -rounds / 10; i < rounds; i++) {
 		if (i == 0)
 			start = MPI_Wtime();
@@ -58,6 +63,10 @@ static void latency(int size, int rounds)
 			MPI_Send(buffer, size, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
 	}
 	say("half_rtt_us", (MPI_Wtime() - start) / rounds / 2 * 1e6);
+	for (int i = 0; i < behind; i++)
+		MPI_Cancel(&others[i]);
+	MPI_Waitall(behind, others, MPI_STATUSES_IGNORE);
+	free(others);
 	free(buffer);
 }
 
@@ -264,12 +273,13 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 	int first = argc > 2 ? atoi(argv[2]) : 0, second = argc > 3 ? atoi(argv[3]) : 0;
+	int third = argc > 4 ? atoi(argv[4]) : 0;
 
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-	if (!strcmp(what, "latency") && argc == 4) {
-		latency(first, second);
+	if (!strcmp(what, "latency") && (argc == 4 || argc == 5)) {
+		latency(first, second, third);
 	} else if (!strcmp(what, "stream") && argc == 4) {
 		stream(first, second);
 	} else if (!strcmp(what, "rate") && argc == 3) {

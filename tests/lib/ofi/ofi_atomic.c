@@ -283,6 +283,42 @@ static void overwritten(struct ofi *o)
 	free(second);
 }
 
+/* Reads of a word that only grows, every second one longer: none gets less than the one before it
+ * (RAR). */
+static void growing(struct ofi *o)
+{
+	enum { ROUNDS = 20, READS = 50, LONG = 512 };
+	static uint64_t seen[READS][LONG];
+	uint64_t least = 0;
+
+	memset(region, 0, sizeof(region));
+	ofi_barrier();
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i < READS; i++) {
+			size_t count = i % 2 ? LONG : 1;
+
+			((volatile uint64_t *)region)[LONG - 1]++;
+			OK(fi_fetch_atomic(o->ep, 0, count, 0, seen[i], 0, o->right,
+					   (LONG - count) * 8, KEY, FI_UINT64, FI_ATOMIC_READ,
+					   &a));
+		}
+		for (int i = 0; i < READS; i++)
+			done(o, &a, fetched);
+		for (int i = 0; i < READS; i++) {
+			uint64_t value = seen[i][i % 2 ? LONG - 1 : 0];
+
+			CHECK(value >= least && value <= ROUNDS * READS);
+			least = value;
+		}
+	}
+	ofi_barrier();
+	OK(fi_fetch_atomic(o->ep, 0, 1, 0, seen[0], 0, o->right, (LONG - 1) * 8, KEY, FI_UINT64,
+			   FI_ATOMIC_READ, &a));
+	done(o, &a, fetched);
+	EQUAL(seen[0][0], ROUNDS * READS);
+	ofi_barrier();
+}
+
 /* A message sent after an atomic operation's completion comes after its result. */
 static void delivered(struct ofi *o)
 {
@@ -319,7 +355,8 @@ int main(void)
 		{ "int8", int8 }, { "uint16", uint16 }, { "int32", int32 }, { "uint64", uint64 },
 		{ "floats", floats }, { "doubles", doubles }, { "compared", compared },
 		{ "pieces", pieces }, { "refused", refused }, { "sums", sums },
-		{ "overwritten", overwritten }, { "delivered", delivered },
+		{ "overwritten", overwritten }, { "growing", growing },
+		{ "delivered", delivered },
 	};
 	struct fid_mr *mr, *read_only;
 	struct ofi o;

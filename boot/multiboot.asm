@@ -195,6 +195,9 @@ section .bss nobits alloc noexec write align=4096
 boot_top:         resb 4096
 boot_pointers:    resb 4096
 boot_directories: resb 4 * 4096
-boot_tsc:         resq 1
+
+section .data
+align 8
+boot_tsc:         dq 0
 
 section .note.GNU-stack noalloc noexec nowrite progbits

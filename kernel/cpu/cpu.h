@@ -13,7 +13,7 @@
 #define USER_CS   0x23u
 #define TSS_SELECTOR 0x28u
 
-#define STACK_BYTES     16384u
+#define STACK_BYTES     16384u     /* of the kernel's stack, with struct cpu */
 #define IST_STACK_BYTES 4096u
 
 /*

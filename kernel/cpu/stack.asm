@@ -33,11 +33,12 @@ enter_application:
         swapgs
         iretq
 
-; The page below the stack is not mapped (memory.c).
+; The page below the stack is not mapped (memory.c). The processor's struct has the end of the
+; stack's last page, so that no further page is needed for it.
 section .bss nobits alloc noexec write align=4096
         resb    4096
 kernel_stack:
-        resb    STACK_SIZE
+        resb    (STACK_SIZE - CPU_BYTES) & ~15  ; its top is aligned to 16
 kernel_stack_top:
 cpu_boot:                               ; struct cpu: directly after its stack
         resb    CPU_BYTES

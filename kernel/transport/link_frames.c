@@ -3,10 +3,12 @@
  * at work, when the cards were last polled and what had been copied by then, whether frames come
  * steadily, and the timer's slack.
  *
- * The timer's rule. The timer is set for the link's earliest deadline, but not before slack_ns
- * after the last poll. Frames that are due by then mostly leave with a message before it, and an
- * emulator's timer costs more than a message. The slack is SLACK_NS. While frames come steadily to a
- * halted node it doubles, up to MOST_SLACK_NS, each time that the timer expires and nothing is due.
+ * The timer's rule. The timer is set for the link's earliest deadline, but while the application
+ * computes not before slack_ns after the last poll. Frames that are due by then mostly leave with a
+ * message before it, and an emulator's timer costs more than a message. A halted node delays only
+ * retransmissions, until slack_ns after the last arrival, and only while frames come steadily.
+ * The slack is SLACK_NS. While frames come steadily to a halted node it doubles, up to
+ * MOST_SLACK_NS, each time that the timer expires and nothing is due.
  * It returns to SLACK_NS once something was due, frames no longer come steadily, or the card or the
  * timer interrupts the application. Messages that are delayed for a batch wait SLACK_NS at most.
  * docs/measurements.md has the constants with what each gives.

@@ -21,14 +21,14 @@ struct ack_fields {
 static inline void measure(const struct link *link, struct flow *flow,
 			   const struct ack_fields *fields)
 {
-	int16_t at = (int16_t)(flow->tx.timed - fields->ack);
+	int16_t at = (int16_t)(flow->tx.sample - fields->ack);
 
-	if (!(flow->tx.flags & TX_TIMED))
+	if (!(flow->tx.flags & TX_SAMPLING))
 		return;
 	if (at >= 0 && (at >= (int)MAPPED || !(fields->arrived >> at & 1)))
 		return;
-	timer_measure(flow, units(link->now) - flow->tx.timed_at);
-	flow->tx.flags &= (uint8_t)~TX_TIMED;
+	timer_measure(flow, units(link->now) - flow->tx.sampled_at);
+	flow->tx.flags &= (uint8_t)~TX_SAMPLING;
 }
 
 /* Move the start of the maps by `n` frames. There is a gap, so the receiver dropped the frames

@@ -21,7 +21,7 @@
 #define LOSSY_POSTED  16u          /* most buffers posted after a loss: a lost part is sent again
                                       behind those that were granted, and all these are moved */
 #define FEW_POSTED    8u           /* buffers posted at which more are posted and granted */
-#define MOST_BACKOFF  3u           /* most doublings of the timeouts of a turn, one for each turn
+#define TURN_BACKOFF  3u           /* most doublings of the timeouts of a turn, one for each turn
                                       in which nothing arrived */
 
 static uint32_t least_of(uint32_t a, uint32_t b)
@@ -76,8 +76,8 @@ void bulk_leave_queue(struct link *link, uint32_t index)
 
 /*
  * While other flows wait, acknowledgements and answers to the flow that has the turn are deferred
- * until its buffers are full. The sender receives all of them at once. So it wakes only once, and
- * then announces as many new messages.
+ * until the second grant of its turn. The sender receives all of them at once. So it wakes only once,
+ * and then announces as many new messages.
  */
 static void defer_answers(struct link *link)
 {
@@ -122,7 +122,7 @@ void bulk_pass(struct link *link)
 		assembly_at(link, first_incomplete(link, link->flows[bulk->flow].rx.assembly));
 
 	count(link, LINK_PASSED);
-	assembly->passes += assembly->passes < MOST_BACKOFF;
+	assembly->passes += assembly->passes < TURN_BACKOFF;
 	end_turn(link, 0);
 }
 

@@ -129,7 +129,7 @@ static void grant_again(struct link *link, uint32_t than, int again)
 		struct buffer *buffer = buffer_of(bulk, number);
 
 		if (buffer->at == PART_MISSING && !is_before(than, buffer->after)) {
-			if (again && is_too_long(link, buffer, posted(bulk) > 0)) {
+			if (again && is_too_long(link, buffer, posted(bulk) ? 1 : 0)) {
 				give_back(link);
 				return;
 			}

@@ -39,7 +39,7 @@ static void timeout(struct link *link, struct flow *flow)
 		count(link, LINK_TIMEOUTS);
 		flow->tx.cwnd = 1;
 	}
-	flow->tx.flags &= (uint8_t)~TX_TIMED;
+	flow->tx.flags &= (uint8_t)~TX_SAMPLING;
 	timer_resend(link, flow);
 	flow_ready(link, flow);
 }

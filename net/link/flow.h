@@ -30,7 +30,7 @@ typedef uint64_t frame_word __attribute__((aligned(4)));
 
 enum tx_flag {
 	TX_TIMER    = 0x01,        /* the retransmission timer runs, until resend_at */
-	TX_TIMED    = 0x02         /* a round trip is being measured */
+	TX_SAMPLING = 0x02         /* a round trip is being measured */
 };
 
 /* The sending half of a flow. Written by message.c, transmit.c, ack.c, timer.c and clock.c, and by
@@ -44,14 +44,14 @@ struct flow_tx {
 	uint32_t una, next;        /* oldest frame not acknowledged, first frame not yet sent */
 	uint32_t after_resend;     /* first frame sent after the last retransmission, but at least
 	                              una - LOSSLESS_FRAMES (ack.c) */
-	uint32_t timed_at;         /* when the frame `timed` was sent */
+	uint32_t sampled_at;       /* when the frame `sample` was sent */
 	uint32_t resend_at;        /* when the retransmission timer expires */
 	uint16_t srtt, rttvar;     /* smoothed round trip and its deviation, in 8 units; srtt is 0
 	                              until one is measured */
 	uint16_t head, tail;       /* first and last message being sent */
 	uint16_t unsent;           /* the message of frame `next`, or NO_RECORD */
 	uint16_t sends;            /* messages being sent */
-	uint16_t timed;            /* frame used to measure the round trip: its number's low half */
+	uint16_t sample;           /* frame used to measure the round trip: its number's low half */
 	uint8_t  window;           /* send window: frames from una on that the peer allows */
 	uint8_t  cwnd;             /* congestion window: most frames under way */
 	uint8_t  timeouts;         /* timeouts of frame una; the peer resets the count when it says
@@ -305,6 +305,8 @@ struct link {
 	void *context;             /* argument of link_port_* */
 	const uint8_t *key;        /* config.key, or null */
 	uint32_t fragment;         /* payload bytes that fit in a frame */
+	uint8_t long_window;       /* config.window_bytes in frames of full length */
+	uint8_t most_unacked;      /* three quarters of long_window */
 	uint8_t ring_share;        /* frames of the card's ring for each sender */
 	struct wire_fast_prefix prefix; /* start of the frames of the fast path */
 	uint16_t most_requests;    /* records that the lane of requests may use */

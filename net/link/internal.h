@@ -187,9 +187,6 @@ __attribute__((noinline)) void bulk_run(struct link *link, int landed);
 
 /* ---- message.c ---- */
 
-/* Queue the plain put in this room, which is in the next free record or in a batch. Returns as
- * link_fast_send does: 1 if the put has joined a batch that is still delayed. */
-__attribute__((noinline)) int send_fast(struct link *link, struct link_room room, uint32_t bytes);
 /* An unsignalled message is acknowledged and the card is done with it: free its record. */
 static inline void message_free(struct link *link, struct send *send, uint32_t index)
 {
@@ -212,11 +209,12 @@ __attribute__((noinline))
 void reassemble_refuse(struct link *link, struct flow *flow, uint32_t sequence);
 
 /* Acknowledge frames that arrived in order: delayed, so that the next frame to the peer can
- * carry it, but at once after a quarter of the receive window. Otherwise the peer's window would
- * fill up, and then it would send a large burst. */
+ * carry it, but at once when they are a quarter of what the receive window has left (39 of 192 at
+ * most), or most_unacked. Otherwise the peer's window would fill up, and then it would send a large
+ * burst. */
 static inline void reassemble_acknowledge(struct link *link, struct flow *flow)
 {
-	if (flow->rx.unacked * 4u >= flow->rx.window)
+	if (flow->rx.unacked * 4u >= flow->rx.window || flow->rx.unacked >= link->most_unacked)
 		frame_ack(link, flow);
 	else
 		timer_ack(link, flow, LINK_ACK_DELAY);

@@ -16,6 +16,7 @@
                                       the message's record. Without a free one a frame waits for
                                       the card */
 #define BATCHES        64u         /* without a free one a short message is sent by itself */
+#define WINDOW_BYTES   (2u << 20)  /* more would overrun cards that lose what finds no room */
 #define TRIES          24u         /* about four seconds: a busy host may stop a living node */
 
 struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarnation)
@@ -32,7 +33,8 @@ struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarna
 		.node = node, .nodes = nodes, .incarnation = incarnation,
 		.sends = (uint16_t)(requests + answers), .answers = (uint16_t)answers,
 		.assemblies = (uint16_t)(2 * answers), .stashes = (uint16_t)records,
-		.transmits = TRANSMITS, .batches = BATCHES, .tries = TRIES,
+		.transmits = TRANSMITS, .batches = BATCHES,
+		.window_bytes = WINDOW_BYTES, .tries = TRIES,
 	};
 }
 
@@ -83,7 +85,7 @@ static uint8_t *pool(struct record_pool *records, uint8_t *at, uint32_t bytes, u
 struct link *link_open(void *memory, const struct link_config *config, struct nic *nic,
 		       struct nic *bulk, void *context)
 {
-	uint32_t flows = LINK_LANES * config->nodes;
+	uint32_t flows = LINK_LANES * config->nodes, burst;
 	struct link *link = memory;
 	uint8_t *at = memory;
 
@@ -101,6 +103,10 @@ struct link *link_open(void *memory, const struct link_config *config, struct ni
 	link->fragment = (nic->mtu - WIRE_DATA) & ~63u;
 	if (link->fragment > WIRE_MOST_FRAGMENT)
 		link->fragment = WIRE_MOST_FRAGMENT;
+	burst = config->window_bytes / link->fragment;
+	link->long_window = (uint8_t)(burst > LINK_MOST_WINDOW ? LINK_MOST_WINDOW :
+				     burst < LINK_FIRST_WINDOW ? LINK_FIRST_WINDOW : burst);
+	link->most_unacked = (uint8_t)(link->long_window * 3u / 4);
 	at += rounded(sizeof(struct link));
 	link->flows = (struct flow *)at;
 	at += rounded(flows * sizeof(struct flow));

@@ -143,6 +143,9 @@ struct link_config {
 	                              LINK_MOST_TRIES */
 	uint32_t announce;         /* messages of this many payload bytes or more are announced;
 	                              0: none */
+	uint32_t window_bytes;     /* most payload bytes of one flow under way, but at least
+	                              LINK_FIRST_WINDOW frames; messages of at most 4 KiB do not
+	                              count */
 	uint64_t boot_deadline;    /* ns: a point in time; until then a peer that was never heard
 	                              from may still be booting, and is not given up */
 };

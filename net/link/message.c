@@ -155,7 +155,10 @@ int link_send(struct link *link, uint64_t now, uint32_t node, enum link_lane lan
 	return LINK_OK;
 }
 
-int send_fast(struct link *link, struct link_room room, uint32_t bytes)
+/* Queue the plain put in this room, which is in the next free record or in a batch. Returns as
+ * link_fast_send does: 1 if the put has joined a batch that is still delayed. */
+__attribute__((noinline))
+static int queue_put(struct link *link, struct link_room room, uint32_t bytes)
 {
 	struct flow *flow = room.flow;
 	int joins = room.header != put_header(link);
@@ -221,7 +224,7 @@ static void fast_send_failed(struct link *link, struct flow *flow, uint32_t inde
 	link->stalled = 1;
 	flow->tx.next--;
 	flow->tx.unsent = (uint16_t)index;
-	flow->tx.flags &= (uint8_t)~TX_TIMED;
+	flow->tx.flags &= (uint8_t)~TX_SAMPLING;
 	flow_ready(link, flow);
 }
 
@@ -238,7 +241,7 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 
 	link->now = now;
 	if (!is_quiet(link, flow))
-		return send_fast(link, room, bytes);
+		return queue_put(link, room, bytes);
 	link->sends.free = send->next;
 	record_count(&link->sends);
 	link->sends_used[LINK_REQUESTS]++;
@@ -264,11 +267,11 @@ int link_fast_send(struct link *link, struct link_room room, uint64_t now, uint3
 		wire_put(frame + WIRE_CHECKSUM, wire_checksum(frame, WIRE_PUT_DATA), 4);
 
 	/* Count the frame as sent now; fast_send_failed reverts that. */
-	flow->tx.flags &= (uint8_t)~TX_TIMED;
-	if (at - flow->tx.timed_at >= SAMPLE_UNITS) {
-		flow->tx.flags |= TX_TIMED;
-		flow->tx.timed = (uint16_t)flow->tx.next;
-		flow->tx.timed_at = at;
+	flow->tx.flags &= (uint8_t)~TX_SAMPLING;
+	if (at - flow->tx.sampled_at >= SAMPLE_UNITS) {
+		flow->tx.flags |= TX_SAMPLING;
+		flow->tx.sample = (uint16_t)flow->tx.next;
+		flow->tx.sampled_at = at;
 	}
 	flow->tx.next++;
 	if (!(flow->tx.flags & TX_TIMER))

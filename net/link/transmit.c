@@ -5,6 +5,8 @@
  */
 #include "internal.h"
 
+#define SHORT_BYTES  4096u         /* messages of this length are not limited by long_window */
+
 /* The message to which a frame under way belongs. */
 static uint32_t message_of(const struct link *link, const struct flow *flow, uint32_t sequence)
 {
@@ -36,14 +38,18 @@ static uint32_t frames_out(const struct flow *flow)
 /* Whether this flow may send a frame now: a retransmission in REPAIR, a new frame in OPEN. */
 static int may_send(const struct link *link, const struct flow *flow)
 {
-	if (frames_out(flow) >= flow->tx.cwnd || flow == link->bulk.deferred)
+	uint32_t out = frames_out(flow);
+
+	if (out >= flow->tx.cwnd || flow == link->bulk.deferred)
 		return 0;
 	switch (flow_state(flow)) {
 	case FLOW_REPAIR:
-		return 1;
+		return out < link->long_window;
 	case FLOW_OPEN:
 		return flow->tx.unsent != NO_RECORD &&
 		       flow->tx.next - flow->tx.una < flow_window(flow) &&
+		       (out < link->long_window ||
+			send_at(link, flow->tx.unsent)->length <= SHORT_BYTES) &&
 		       !batch_is_delayed(flow);
 	default:
 		return 0;
@@ -58,8 +64,8 @@ static void note_resent(struct link *link, struct flow *flow, uint32_t sequence)
 	flow->tx.lost &= ~bit;
 	flow->tx.resent |= bit;
 	flow->tx.after_resend = flow->tx.next;
-	if ((flow->tx.flags & TX_TIMED) && flow->tx.timed == (uint16_t)sequence)
-		flow->tx.flags &= (uint8_t)~TX_TIMED;
+	if ((flow->tx.flags & TX_SAMPLING) && flow->tx.sample == (uint16_t)sequence)
+		flow->tx.flags &= (uint8_t)~TX_SAMPLING;
 	count(link, LINK_RESENT);
 	/* The timer is that of the oldest frame. */
 	if (sequence == flow->tx.una)
@@ -69,10 +75,10 @@ static void note_resent(struct link *link, struct flow *flow, uint32_t sequence)
 /* Frame `next`, which belongs to `send`, was sent for the first time. */
 static void note_sent(struct link *link, struct flow *flow, const struct send *send)
 {
-	if (!(flow->tx.flags & TX_TIMED)) {
-		flow->tx.flags |= TX_TIMED;
-		flow->tx.timed = (uint16_t)flow->tx.next;
-		flow->tx.timed_at = units(link->now);
+	if (!(flow->tx.flags & TX_SAMPLING)) {
+		flow->tx.flags |= TX_SAMPLING;
+		flow->tx.sample = (uint16_t)flow->tx.next;
+		flow->tx.sampled_at = units(link->now);
 	}
 	flow->tx.next++;
 	if (flow->tx.next == send->first + send->frames)
@@ -159,8 +165,8 @@ static void send_failed(struct link *link, struct flow *flow, const struct trans
 		return;
 	flow->tx.next -= transmit->messages;
 	flow->tx.unsent = transmit->frames[0];
-	if ((int16_t)(flow->tx.timed - flow->tx.next) >= 0)
-		flow->tx.flags &= (uint8_t)~TX_TIMED;
+	if ((int16_t)(flow->tx.sample - flow->tx.next) >= 0)
+		flow->tx.flags &= (uint8_t)~TX_SAMPLING;
 }
 
 /* Send an aggregate of the flow's next frames: 1 if it left, NIC_FULL, or 0 if they do not make

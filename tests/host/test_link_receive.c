@@ -270,24 +270,33 @@ TEST(link_drops_frames_outside_the_window)
 	probe_close(&p, 0);
 }
 
-/* A quarter of what remains of 191 frames. */
-TEST(link_acknowledges_a_quarter_of_a_wide_window)
+/* A quarter of what remains of 191 frames, or three quarters of the limit for long messages. */
+static void acknowledge_wide_window(uint32_t window_bytes, uint32_t frames)
 {
 	const struct wire *ack;
 	struct probe p;
 
-	probe_open_default(&p);
+	probe_open(&p);
+	p.config.window_bytes = window_bytes;
+	probe_start(&p);
 	give_data(&p, 0, 8, 0, 1);
 	probe_pass(&p, MS);                             /* from now on it has the whole window */
 	CHECK_IS(probe_next(&p)->window, LINK_MOST_WINDOW);
-	for (uint32_t i = 1; i < 39; i++)
+	for (uint32_t i = 1; i < frames; i++)
 		give_data(&p, i, 8, 0, 1);
 	CHECK(!probe_next(&p));
-	give_data(&p, 39, 8, 0, 1);
+	give_data(&p, frames, 8, 0, 1);
 	ack = probe_next(&p);
-	CHECK(ack && ack->ack == 40);
+	CHECK(ack && ack->ack == frames + 1);
 	CHECK(!probe_next(&p));
 	probe_close(&p, 1);
+}
+
+TEST(link_acknowledges_a_quarter_of_a_wide_window_at_most)
+{
+	acknowledge_wide_window(LINK_MOST_WINDOW * PROBE_FRAGMENT, 39);
+	acknowledge_wide_window(32 * PROBE_FRAGMENT, 24);
+	acknowledge_wide_window(0, LINK_FIRST_WINDOW * 3 / 4);
 }
 
 TEST(link_keeps_behind_a_gap_what_its_map_shows)

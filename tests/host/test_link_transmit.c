@@ -52,6 +52,26 @@ TEST(link_has_records_for_the_answers_to_a_flow)
 	}
 }
 
+TEST(link_limits_the_bytes_under_way_of_long_messages_only)
+{
+	struct probe p;
+
+	probe_open(&p);
+	p.config.window_bytes = 9 * PROBE_FRAGMENT;
+	probe_start(&p);
+	for (uint64_t i = 0; i < 20; i++)
+		probe_send(&p, 1, 8, i);
+	LEFT(&p, "01234567");
+	probe_give_ack(&p, 8, 0, 40);
+	LEFT(&p, "89abcdefghij");
+	probe_give_ack(&p, 20, 0, 40);
+	probe_send(&p, 1, 20 * PROBE_FRAGMENT, 20);
+	LEFT(&p, "klmnopqrs");
+	probe_give_ack(&p, 21, 0, 40);
+	LEFT(&p, "t");
+	probe_close(&p, 0);
+}
+
 TEST(link_sends_a_hole_again_when_three_later_frames_arrived)
 {
 	struct probe p;

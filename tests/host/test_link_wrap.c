@@ -53,7 +53,7 @@ static void begin_at(struct traffic *t, uint32_t first)
 			continue;
 		flow = flow_between(t, from, to, i % LINK_LANES);
 		flow->tx.una = flow->tx.next = flow->tx.after_resend = first;
-		flow->tx.timed = (uint16_t)first;
+		flow->tx.sample = (uint16_t)first;
 		flow->rx.expected = flow->rx.begun = first;
 	}
 }

@@ -1,8 +1,8 @@
 /*
  * The payload of long messages as a model for spin (`make model`): parts by grants from A
  * (net/link/bulk_send.c) to B (net/link/bulk.c, bulk_land.c) and its bulk card, over a network that
- * loses, repeats and reorders. Names are those of the code. A timer is either late, when no frame
- * is in flight any more, or too early, which counts as a fault.
+ * loses, repeats and reorders. Names are those of the code; `holds` is the inverse of `at`. A timer
+ * is either late, when no frame is in flight any more, or too early, which counts as a fault.
  *
  *   PARTS      how many A sends
  *   MESSAGE    parts of each message; a message ends after all before it
@@ -26,7 +26,7 @@
  * Not modelled: the announcement and its acknowledgement (they are frames of the flow, see
  * link.pml; here all messages are announced, and the announcement that is sent again and gives a
  * passed flow another turn is a timer); turns that end after SHARE_PARTS; a change between bulk
- * card and ordinary card within a turn; buffers that the card refuses to take; the end of `lossy`,
+ * card and ordinary card within a turn; buffers that the card refuses to take; parts of different lengths; the end of `lossy`,
  * which takes more parts than a model can have; times.
  */
 #ifndef PARTS
@@ -390,7 +390,7 @@ inline land()
 	index = 0; part = 0; w_again = false; spoilt = false
 }
 
-/* bulk_pulled(): a part has come by the ordinary card. */
+/* bulk_accept_part(): a part has come by the ordinary card. */
 inline pulled()
 {
 	find();

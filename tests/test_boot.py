@@ -28,8 +28,11 @@ def test_machine_type(margay, app, machine, nodes):
 
 @pytest.mark.nodes(64)
 def test_64_nodes(margay, app):
-    run = margay("run", "-n", 64, "--mem", 16, "--no-prefix", app("hello")).ok()
+    """The kernel keeps 4 MiB of each node's memory at most."""
+    run = margay("run", "-n", 64, "--mem", 32, "--no-prefix", "--stats", app("hello")).ok()
     assert sorted(run.lines) == sorted(HELLO.format(r, 64, r) for r in range(64))
+    kept = re.search(r"kernel_bytes +\d+ +\d+ +(\d+)", run.stderr)
+    assert kept and int(kept[1]) <= 4 << 20
 
 
 @pytest.mark.parametrize("machine", ["microvm", "q35", "pc"])

@@ -170,6 +170,16 @@ struct batch {
 	uint8_t  room[WIRE_BATCH_BYTES] __attribute__((aligned(8)));
 };
 
+/* Addresses from `low` to below `high`, which contain some bytes of payload. */
+struct memory {
+	uintptr_t low, high;
+};
+
+static inline int memory_is_shared(const struct memory *one, const struct memory *other)
+{
+	return one->low < other->high && other->low < one->high;
+}
+
 /* A message being received in several frames. Written by reassemble.c; the fields for turns and
  * parts by bulk.c and bulk_land.c. */
 struct assembly {
@@ -189,6 +199,7 @@ struct assembly {
 	uint32_t sent;             /* parts that may have been sent before their buffers were
 	                              withdrawn: the next grant of them says AGAIN */
 	uint8_t  passes;           /* turns in which nothing arrived */
+	struct memory memory;      /* if `taken`: of the payload that `length` counts */
 	struct link_target target;
 };
 
@@ -231,16 +242,6 @@ struct record_pool {
 /* Values of buffer.at that are not a buffer's index: */
 #define PART_MISSING  0xffu        /* the part has not arrived */
 #define PART_ASIDE    0xfeu        /* the part is in the memory that is set aside */
-
-/* Addresses from `low` to below `high`, which contain some bytes of payload. */
-struct memory {
-	uintptr_t low, high;
-};
-
-static inline int memory_is_shared(const struct memory *one, const struct memory *other)
-{
-	return one->low < other->high && other->low < one->high;
-}
 
 /* A receive buffer: the final memory of one part. The card has it, or one part is in it; unless the
  * parts come by the ordinary card. */

@@ -128,19 +128,20 @@ static int is_written(const struct assembly *assembly)
 static int may_write(struct link *link, const struct flow *flow, struct assembly *assembly,
 		     uint64_t at, uint64_t bytes)
 {
-	struct assembly *earlier = assembly_at(link, flow->rx.assembly);
+	const struct assembly *earlier = assembly_at(link, flow->rx.assembly);
+	struct memory written = { 0, 0 };
 
+	if (earlier != assembly && bytes)
+		written = bulk_memory(link, assembly, at, bytes);
 	for (; earlier != assembly; earlier = assembly_at(link, earlier->next)) {
-		uint64_t from = assembly->announced && !earlier->announced ? 0 : at;
-		struct memory memory, others;
-
 		if (is_unannounced(earlier))
 			return 0;
-		if (is_written(earlier) || from == at + bytes)
+		if (is_written(earlier))
 			continue;
-		memory = bulk_memory(link, assembly, from, at + bytes - from);
-		others = bulk_memory(link, earlier, 0, earlier->length);
-		if (memory_is_shared(&memory, &others))
+		if (memory_is_shared(&written, &earlier->memory))
+			return 0;
+		if (assembly->announced && !earlier->announced &&
+		    memory_is_shared(&assembly->memory, &earlier->memory))
 			return 0;
 	}
 	return 1;
@@ -284,6 +285,8 @@ static int place_first(struct link *link, struct flow *flow, const struct wire *
 	assembly->flow = flow_index(link, flow);
 	assembly->parts = assembly->received = assembly->granted = assembly->sent = 0;
 	assembly->queued = assembly->passes = 0;
+	if (assembly->taken)
+		assembly->memory = bulk_memory(link, assembly, 0, assembly->length);
 	*tail = (uint16_t)index;
 	flow->rx.begun += (uint32_t)frames;
 	return assembly->announced ? place_announced(link, flow, index, wire) :

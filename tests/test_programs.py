@@ -280,20 +280,26 @@ def test_libraries_of_other_programs(tmp_path, monkeypatch):
     assert log == ["part-1"] * 2 and (folder / "two.a").exists()
 
 
+def source_script(folder: Path) -> Path:
+    """debian-source.sh in a checkout of its own, whose build/ has the lists."""
+    script = folder / "tools" / "debian-source.sh"
+    script.parent.mkdir()
+    script.write_bytes((ROOT / "tools" / "debian-source.sh").read_bytes())
+    script.chmod(0o755)
+    (folder / "Makefile").touch()
+    return script
+
+
 def test_source_that_debian_does_not_have(tmp_path):
     """Wrong bytes in the cache are refused, with a message that names the cure."""
     cache = tmp_path / "margay"
     cache.mkdir()
     (cache / "none_1.tar.gz").write_text("not this")
-    script = tmp_path / "tools" / "debian-source.sh"
-    script.parent.mkdir()
-    script.write_bytes((ROOT / "tools" / "debian-source.sh").read_bytes())
+    script = source_script(tmp_path)
     apt = tmp_path / "bin" / "apt-get"
     apt.parent.mkdir()
     apt.write_text("#!/bin/sh\necho E: no network >&2\nexit 100\n")
     apt.chmod(0o755)
-    script.chmod(0o755)
-    (tmp_path / "Makefile").touch()        # a checkout: the lists are below build
     done = subprocess.run([script, "none", "none_1.tar.gz", "0" * 64, tmp_path / "out"],
                           env={"PATH": f"{apt.parent}:/usr/bin:/bin",
                                "XDG_CACHE_HOME": str(tmp_path)}, capture_output=True, text=True)
@@ -305,11 +311,7 @@ def test_source_that_debian_does_not_have(tmp_path):
 
 def test_source_of_an_older_version(tmp_path):
     """Where the newest version cannot be downloaded, another one that has the tarball is taken."""
-    script = tmp_path / "tools" / "debian-source.sh"
-    script.parent.mkdir()
-    script.write_bytes((ROOT / "tools" / "debian-source.sh").read_bytes())
-    script.chmod(0o755)
-    (tmp_path / "Makefile").touch()
+    script = source_script(tmp_path)
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "apt-get").write_text(
@@ -330,11 +332,7 @@ def test_source_of_an_older_version(tmp_path):
 
 def test_package_of_headers(tmp_path):
     """It is fetched by apt-get download, after the lists of packages, and kept unchanged."""
-    script = tmp_path / "tools" / "debian-source.sh"
-    script.parent.mkdir()
-    script.write_bytes((ROOT / "tools" / "debian-source.sh").read_bytes())
-    script.chmod(0o755)
-    (tmp_path / "Makefile").touch()
+    script = source_script(tmp_path)
     apt = tmp_path / "bin" / "apt-get"
     apt.parent.mkdir()
     apt.write_text('#!/bin/sh\n[ "$3 $4" = "download libnone-dev" ] && '

@@ -156,7 +156,7 @@ struct link_config link_defaults(uint32_t node, uint32_t nodes, uint32_t incarna
 
 /* The user's data about one message that is being received in parts. */
 struct link_target {
-	uint64_t room[30];
+	uint64_t room[21];
 };
 
 struct link;

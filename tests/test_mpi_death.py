@@ -72,7 +72,7 @@ def goes_on(margay, over: str, phase: str, ranks: int = 3) -> None:
         return
     run.says(rf"MPI_{NAMES_PEER[phase]}\(.*\) failed$")
     passed_on = r"|: Failure during collective$" if phase == "create" else ""
-    # A call that finds the queues damaged cannot know by whose death.
+    # A call that finds the queues damaged does not know which rank died.
     named = rf"(rank {victim} of the job|a rank)" if over == "shm" else rf"rank {victim} of the job"
     run.says(rf"I/O error: {named} has died\)$|\(unknown\)\(\): Other MPI error${passed_on}")
 

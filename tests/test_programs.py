@@ -281,7 +281,7 @@ def test_libraries_of_other_programs(tmp_path, monkeypatch):
 
 
 def source_script(folder: Path) -> Path:
-    """debian-source.sh in a checkout of its own, whose build/ has the lists."""
+    """debian-source.sh in a checkout of its own: its lists are in build/ there."""
     script = folder / "tools" / "debian-source.sh"
     script.parent.mkdir()
     script.write_bytes((ROOT / "tools" / "debian-source.sh").read_bytes())

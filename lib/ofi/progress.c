@@ -1,6 +1,6 @@
 /*
- * Events of Portals become completions. Owns the slots of operations under way, and the rank whose
- * death was noticed last. Called by the application's one thread, whenever it looks for completions
+ * Events of Portals become completions. Owns the slots of operations under way, and the dead
+ * rank that was noticed last. Called by the application's one thread, whenever it looks for completions
  * or needs room.
  */
 #include "provider.h"

@@ -26,8 +26,8 @@
  * Not modelled: the announcement and its acknowledgement (they are frames of the flow, see
  * link.pml; here all messages are announced, and the announcement that is sent again and gives a
  * passed flow another turn is a timer); turns that end after SHARE_PARTS; a change between bulk
- * card and ordinary card within a turn; buffers that the card refuses to take; parts of different lengths; the end of `lossy`,
- * which takes more parts than a model can have; times.
+ * card and ordinary card within a turn; buffers that the card refuses to take; parts of different
+ * lengths; the end of `lossy`, which takes more parts than a model can have; times.
  */
 #ifndef PARTS
 #define PARTS     4

@@ -57,7 +57,7 @@ static void operate(struct ofi *o, const char *what)
 		EQUAL(found, -FI_EAVAIL);
 		EQUAL(fi_cq_readerr(o->cq, &error, 0), 1);
 		EQUAL(error.err, FI_EIO);
-		/* A fetch that finds the queues damaged cannot know by whose death. */
+		/* A fetch that finds the queues damaged does not know which rank died. */
 		CHECK(strstr(fi_strerror(error.err), " rank 1 of the job ") ||
 		      strstr(fi_strerror(error.err), " a rank has died"));
 		break;
